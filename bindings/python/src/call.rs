@@ -34,7 +34,10 @@ pub fn on_host<T: Send>(
     let outcome = match host.len {
         _ if keep_lock => work(),
         ..=LONG => py.detach(work),
-        _ => watched(py, &mut looked, work)?,
+        _ => {
+            let stop = Stop::new();
+            watched(py, &mut looked, || stop.now(), || stop.during(work))?
+        }
     };
     let mut clear = |error| {
         py.detach(|| clear(written.output()));
@@ -50,12 +53,17 @@ pub fn on_host<T: Send>(
     }
 }
 
-/// Does `work` on another thread, and looks for signals meanwhile: what is raised goes to `looked`, and the call is stopped then.
-fn watched<T: Send>(py: Python<'_>, looked: &mut PyResult<()>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    let (stop, (sender, receiver)) = (Stop::new(), sync_channel(1));
+/// Does `work` on another thread, and looks for signals meanwhile: what is raised goes to `looked`, and `stop` stops the work then.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    looked: &mut PyResult<()>,
+    stop: impl Fn(),
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let (sender, receiver) = sync_channel(1);
     let receiver = Mutex::new(receiver);
     thread::scope(|scope| {
-        let work = || drop(sender.send(stop.during(work)));
+        let work = || drop(sender.send(work()));
         let started = own_thread("aes-bitslice-call").spawn_scoped(scope, work);
         started.map_err(|error| of_runtime(Runtime::NoThread { why: error.to_string() }))?;
         loop {
@@ -63,7 +71,7 @@ fn watched<T: Send>(py: Python<'_>, looked: &mut PyResult<()>, work: impl FnOnce
             match py.detach(next) {
                 Ok(done) => return Ok(done),
                 Err(RecvTimeoutError::Timeout) if looked.is_ok() => {
-                    *looked = signals::check(py).inspect_err(|_| stop.now());
+                    *looked = signals::check(py).inspect_err(|_| stop());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => unreachable!("work neither panics nor is lost"),

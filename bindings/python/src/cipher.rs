@@ -44,6 +44,11 @@ impl Cipher {
         Self(LoadedKey::new(opened, cipher))
     }
 
+    /// The key that it is.
+    pub fn key(&self) -> &LoadedKey {
+        &self.0
+    }
+
     /// Makes an operation, and runs it.
     fn does<'py, R: Run>(&self, given: Data<'_, 'py>, operation: impl FnOnce() -> PyResult<R>) -> Got<'py> {
         self.begin(|| operation()?.run(&self.0, &given))

@@ -28,6 +28,8 @@
 //! | `at_exit` | when Python ends: calls of what it drops, and files that are not complete |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
 //! | `segments` | where a sealed file's segments are, and their cipher, for a program that decrypts them itself |
+//! | `parquet_pages` | the pages of a Parquet file: decrypted, or encrypted |
+//! | `page_header` | the header of such a page |
 //! | `signals` | looking for Ctrl-C |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
@@ -67,6 +69,8 @@ mod opened;
 mod operation;
 mod outcome;
 mod output;
+mod page_header;
+mod parquet_pages;
 mod patient;
 mod run;
 mod sealed_file;
@@ -107,6 +111,8 @@ mod _native {
     use crate::outcome::DeviceTag;
     #[pymodule_export]
     use crate::output::Output;
+    #[pymodule_export]
+    use crate::parquet_pages::ParquetPages;
     #[pymodule_export]
     use crate::sealed_file::{SealedReader, SealedWriter};
     #[pymodule_export]

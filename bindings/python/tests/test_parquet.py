@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+import zlib
 from hmac import compare_digest
 from types import SimpleNamespace
 
@@ -241,8 +242,13 @@ def test_decrypted_pages_have_checksums(tmp_path):
     parquet.decrypt(tmp_path / "secret", tmp_path / "plain", keys=key)
     plain = parquet.decrypt_bytes(secret, keys=key)
     assert (tmp_path / "plain").read_bytes() == plain and read(plain).equals(TABLE)
-    pages = parquet.layout.read(np.frombuffer(plain, np.uint8), None, 1, b"", aes_bitslice.Engine("cpu")).pages()
-    assert pages and all(page.has_checksum for page in pages)
+    for chunk in _thrift.structs(_thrift.structs(footer(plain)[0], 4)[0], 1):
+        metadata = chunk[3][1]
+        at = start = metadata.get(11, metadata[9])[1]
+        while at < start + metadata[7][1]:
+            header, body = _thrift.read(plain, at)
+            at = body + header[3][1]
+            assert header[4] == (_thrift.I32, np.uint32(zlib.crc32(plain[body:at])).astype(np.int32))
 
 
 def modules_of(key, secret, prefix):
@@ -564,7 +570,7 @@ def test_no_parts_out_of_place(monkeypatch):
     monkeypatch.setattr(parquet.layout, "_chunk", the_first)
     with pytest.raises(Error, match="modules overlap"):
         parquet.decrypt_bytes(secret, keys=key)
-    protection = parquet.layout.Protection(aes_bitslice.Engine("cpu"), b"", False)
+    protection = parquet.layout.Protection(b"", False)
     with pytest.raises(_thrift.Damaged, match="cut or is none"):
         protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
 
@@ -642,10 +648,9 @@ def test_copies_of_keys_are_cleared(monkeypatch):
     made, tile = [], np.tile
     monkeypatch.setattr(np, "tile", lambda *given: made.append(tile(*given)) or made[-1])
     key = Key.generate(128)
-    file = np.frombuffer(parquet.encrypt_bytes(written(), keys=key, algorithm=GCM_CTR), np.uint8)
-    plain, out = parquet._encrypted_file(file, key, GCM_CTR, None, None), file.copy()
-    parquet.layout.write(plain, None)
-    plain.protection.decrypt_in(file, out, out, _parquet_tensors._sealed(plain))
+    file = parquet._encrypted_file(np.frombuffer(parquet.encrypt_bytes(written(), keys=key, algorithm=GCM_CTR), np.uint8), key, GCM_CTR, None)
+    plain = parquet.layout.write(file, None, aes_bitslice.Engine("cpu"))
+    _parquet_tensors.decrypt(plain, file, [key] * len(file.every()), aes_bitslice.Engine("cpu"), bytearray(plain.size))
     assert len(made) == 1 and not any(array.any() for array in made)
 
 
@@ -705,8 +710,6 @@ def test_structures_are_written_as_they_were_read():
     value, end = _thrift.read(whole + b"rest")
     assert end == len(whole) and _thrift.write(value) == whole
     assert [value[n][1] for n in (4, 5, 6, 8, 9, 400)] == [-32768, -1, -(2**63), b"abc", (_thrift.I32, [1, 2]), 4]
-    for last in range(16):
-        assert _thrift.write(_thrift.head(whole, last)) == whole
     for end in range(len(whole)):
         with pytest.raises(_thrift.Damaged):
             _thrift.read(whole[:end])
@@ -765,25 +768,90 @@ def test_tensors(device, algorithm, write, monkeypatch):
             assert write == "checksums" or plain.tobytes() == expected
 
 
-def test_pieces_of_a_file(monkeypatch):
-    """They are small, and know what in them was decrypted: all but the bodies of pages."""
-    monkeypatch.setattr(_parquet_tensors, "PART", 100)
-    random = np.random.default_rng(1)
-    parts = [random.bytes(size) for size in (4, 0, 99, 100, 350, 1, 60, 60, 7)]
-    bodies = parts[2:7:2]
-    pieces, at, found = list(_parquet_tensors._pieces(parts, set(map(id, bodies)))), 0, []
-    for piece in pieces:
-        assert piece.start == at and 0 < piece.size <= 100
-        memory = bytearray(piece.size)
-        piece.fill(memoryview(memory))
-        found.append(bytes(memory))
-        for place in piece.decrypted():
-            memory[place] = bytes(place.stop - place.start)
-        at += piece.size
-        assert b"".join(part for part, _ in piece.parts) == found[-1]
-        assert memory == b"".join(part if is_body else bytes(len(part)) for part, is_body in piece.parts)
-    assert b"".join(found) == b"".join(parts)
-    assert sum(len(part) for piece in pieces for part, is_body in piece.parts if is_body) == sum(map(len, bodies))
+@pytest.mark.parametrize("algorithm", [GCM, GCM_CTR])
+def test_pieces_of_a_file(algorithm):
+    """As they go to a GPU: they know what in them was decrypted, which is all but the bodies of pages."""
+    keys = {None: Key.generate(128), "number": Key.generate(256), "list": Key.generate(192)}
+    secret = parquet.encrypt_bytes(written(row_group_size=1000), keys=keys, algorithm=algorithm, plaintext_footer=True, aad_prefix=b"a")
+    file, cpu = parquet._encrypted_file(np.frombuffer(secret, np.uint8), keys, algorithm, None), aes_bitslice.Engine("cpu")
+    of_columns = [chunk.key for chunk in file.every()]
+    plain = parquet.layout.write(file, None, cpu)
+    expected = plain.whole(file.data)
+    for size in (1, 100, 4096, 1 << 20):
+        whole, left = bytearray(plain.size), []
+        for start in range(0, plain.size, size):
+            piece = memoryview(whole)[start : start + size]
+            places = plain.part(file.data, start, piece)
+            left.append(bytearray(piece))
+            for place in places:
+                left[-1][place] = bytes(place.stop - place.start)
+        encrypted, left = bytes(whole), b"".join(left)
+        _parquet_tensors.decrypt(plain, file, of_columns, cpu, whole)
+        assert whole == expected and encrypted != expected
+        places = [range(*place) for key in set(of_columns) - {None} for place in sealed_places(plain, file, of_columns, key)]
+        assert all(left[each.start : each.stop] == encrypted[each.start : each.stop] for each in places)
+        assert sum(map(bool, left)) <= sum(map(len, places)) and (algorithm == GCM_CTR or size > 1 or any(left))
+    changed = bytearray(secret)
+    changed[plain.pages.moved(0)[0][0] + 100] ^= 1
+    if algorithm == GCM:
+        data = np.frombuffer(changed, np.uint8)
+        plain.part(data, 0, memoryview(whole))
+        with pytest.raises(AuthenticationError, match="1 of 6 modules of a key, first for the dictionary page of column number in row group 0"):
+            file.data = memoryview(data)
+            _parquet_tensors.decrypt(plain, file, of_columns, cpu, whole)
+
+
+def sealed_places(plain, file, of_columns, key):
+    return plain.pages.encrypted(file.data, [n for n, of in enumerate(of_columns) if of == key])[3]
+
+
+def test_damaged_headers_of_pages_are_errors():
+    """And what is a header is what it was, except for the size and the checksum. The reader of footers says what is in it."""
+    chance, key = random.Random(1), os.urandom(16)
+    cipher = aes_bitslice.Engine("cpu").cipher(Key(key))
+
+    def pages(data):
+        column = SimpleNamespace(path="n", module=lambda kind, page: f"module {kind}, {page}")
+        columns = [(column, (0, 0), (0, len(data)), False, None, (cipher, cipher, b"a", False))]
+        return aes_bitslice._native._ParquetPages(data, columns, first=4, most=1 << 30, checksums=True)
+
+    headers = []
+    for options in WRITES.values():
+        plain = written(**options)
+        for chunk in _thrift.structs(_thrift.structs(footer(plain)[0], 4)[0], 1):
+            start = chunk[3][1][9][1]
+            headers.append(plain[start : _thrift.read(plain, start)[1]])
+    unknown = bytes.fromhex("17" + "00" * 8 + "1b 02 58 02 01 61 04 01 62 19 21 01 02 1d" + "0f" * 16 + "11 05 a0 06 08 1c 15 02 00 00")
+    headers.append(headers[0][:-1] + unknown)
+    accepted = 0
+    for header in headers:
+        changes = [header[:end] for end in range(1, len(header))]
+        changes += [bytes(byte ^ (at == place) << bit for at, byte in enumerate(header)) for place in range(len(header)) for bit in range(8)]
+        changes += [bytes(chance.choice((byte, byte, byte, chance.randrange(256))) for byte in header) for _ in range(100)]
+        for changed in [header, *changes]:
+            try:
+                before, end = _thrift.read(changed)
+                data = changed[:end] + os.urandom(before[3][1] % (1 << 16))
+            except (_thrift.Damaged, KeyError, TypeError):
+                before, data = None, changed
+            try:
+                found = pages(data)
+            except (_thrift.Damaged, ValueError):
+                assert changed != header
+                continue
+            accepted += 1
+            found.fill(data, out := bytearray(found.end))
+            end = 8 + int.from_bytes(out[4:8], "little")
+            kind = 5 if before[1][1] == 2 else 4
+            suffix = bytes([kind, 0, 0, 0, 0] + [0, 0] * (kind == 4))
+            after = _thrift.read(AESGCM(key).decrypt(bytes(out[8:20]), bytes(out[20:end]), b"a" + suffix))[0]
+            before.pop(4, None)
+            assert after == before | {3: (_thrift.I32, before[3][1] + 32)}
+    assert accepted > 1000
+    deep = bytes.fromhex("15 00 15 00 15 00")
+    for rest in ("5c" + "1c" * 100_000, "29 fc ff ff ff ff ff ff ff ff 01 00", "28 ff ff ff ff ff ff ff ff ff 01", "2b ff ff ff ff ff ff ff ff ff 01 11"):
+        with pytest.raises(_thrift.Damaged):
+            pages(deep + bytes.fromhex(rest))
 
 
 def test_no_tensor_of_a_changed_file(torch, device, monkeypatch):

@@ -61,9 +61,6 @@ class HostLane:
         for start, stop, use in parts:
             use(memory[start:stop])
 
-    def wipe(self, places: Iterable[slice]) -> None:
-        """Overwrites bytes of the part that was brought last, where they went through other memory than that of `data`."""
-
 
 class GpuLanes:
     """Lanes to and from the memory of a GPU, for tensors of PyTorch that are ready on the current stream."""
@@ -120,6 +117,7 @@ class _GpuLane:
             use(self._bytes[: stop - start])
 
     def wipe(self, places: Iterable[slice]) -> None:
+        """Overwrites bytes of the part that was brought last in the memory that they went through."""
         self.stream.synchronize()  # it was copied
         for place in places:
             self._bytes[place] = bytes(place.stop - place.start)

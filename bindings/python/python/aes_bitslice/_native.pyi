@@ -46,6 +46,8 @@ _EachMode: TypeAlias = Literal["ctr", "ecb-encrypt", "ecb-decrypt", "keystream"]
 _Mode: TypeAlias = Literal[
     "ctr", "ctr-le32", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"
 ]
+#: The ciphers of headers and of pages, the additional data of the file, whether pages are without tags.
+_HowEncrypted: TypeAlias = tuple[Cipher, Cipher, bytes, bool]
 
 __all__ = [
     "AuthenticationError",
@@ -84,6 +86,7 @@ __all__ = [
     "XtsEncrypt",
     "_FileSecret",
     "_Output",
+    "_ParquetPages",
     "_SealedReader",
     "_SealedSegments",
     "_SealedWriter",
@@ -641,6 +644,26 @@ class _SealedSegments:
     def read(self, first: int, end: int, out: Any, room: Any) -> bytes: ...
     def damaged(self, segment: int) -> Exception: ...
     def cut_off(self) -> Exception: ...
+
+@final
+class _ParquetPages:
+    def __new__(
+        cls,
+        file: Buffer,
+        columns: Sequence[tuple[object, tuple[int, int], tuple[int, int], bool, _HowEncrypted | None, _HowEncrypted | None]],
+        *,
+        first: int,
+        most: int,
+        checksums: bool,
+    ) -> Self: ...
+    @property
+    def end(self) -> int: ...
+    def places(self) -> list[tuple[int, int, int, bool, int | None]]: ...
+    def moved(self, column: int) -> list[tuple[int, int, int]]: ...
+    def checksums(self) -> list[tuple[int, int, int]]: ...
+    def fill(self, file: Buffer, out: Buffer) -> None: ...
+    def copy(self, file: Buffer, start: int, out: Buffer) -> list[tuple[int, int]]: ...
+    def encrypted(self, file: Buffer, columns: list[int]) -> tuple[bytes, bytes, list[bytes], list[tuple[int, int]]]: ...
 
 @final
 class _SealedWriter:

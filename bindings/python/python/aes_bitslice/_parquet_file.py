@@ -8,23 +8,18 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 
 from __future__ import annotations
 
+import functools
 import itertools
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from hmac import compare_digest
 from typing import Any, NamedTuple
 
-import numpy
-
 from . import _thrift as thrift
 from ._lanes import HostLane
-from ._modules import (
-    BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, DATA_PAGE, DATA_PAGE_HEADER, DICTIONARY_PAGE, DICTIONARY_PAGE_HEADER, FOOTER, HEAD,
-    OFFSET_INDEX, Module, Protection,
-)  # fmt: skip
-from ._native import AuthenticationError, Engine, Key, random_bytes
+from ._modules import BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, FOOTER, OFFSET_INDEX, Module, Protection
+from ._native import AuthenticationError, Cipher, Engine, Key, _ParquetPages, random_bytes
 from ._new_bytes import new_bytes
 from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, Struct
 
@@ -36,10 +31,6 @@ _NAMES = {number: name for name, number in ALGORITHMS.items()}
 UNIQUE = 8
 #: The most bytes of a module in the file: what the format numbers in 32 bits, with a sign.
 MOST = (1 << 31) - 1
-#: Bytes of a part below which other threads would take longer to begin with it.
-_SMALL = 4 << 10
-#: The type of a page, and the last field of `PageHeader` that is looked at, which is a checksum.
-_IS_DICTIONARY, _CHECKSUM = 2, 4
 
 #: The key of a column, or of the footer (None), given its metadata; None if there is none.
 FindKey = Callable[[str | None, bytes], Key | None]
@@ -48,33 +39,6 @@ FindKey = Callable[[str | None, bytes], Key | None]
 class KeyAndMetadata(NamedTuple):
     key: Key
     metadata: bytes | None = None
-
-
-class Sealed(NamedTuple):
-    """What the body of a page that is still encrypted has: its key, what it is, its frame, and where that begins."""
-
-    key: Key
-    module: Module
-    frame: memoryview
-    at: int
-
-
-@dataclass
-class Page:
-    at: int
-    header: Struct
-    body: Any
-    sealed: Sealed | None = None
-    #: Where the body is in the file that was written.
-    written: int = 0
-
-    @property
-    def is_dictionary(self) -> bool:
-        return bool(thrift.get(self.header, 1, I32) == _IS_DICTIONARY)
-
-    @property
-    def has_checksum(self) -> bool:
-        return _CHECKSUM in self.header
 
 
 @dataclass
@@ -86,11 +50,10 @@ class Chunk:
     fields: Struct
     metadata: Struct = field(default_factory=dict)
     key: Key | None = None
-    pages: list[Page] = field(default_factory=list)
     #: Of the page index and the Bloom filter: the plaintexts.
     parts: dict[int, Any] = field(default_factory=dict)
 
-    @cached_property
+    @functools.cached_property
     def path(self) -> str:
         of, names = thrift.get(self.metadata, 3, LIST)
         if of != BINARY:
@@ -111,30 +74,21 @@ class File:
     chunks: list[list[Chunk]]
     #: How it was encrypted, if it was.
     protection: Protection | None
+    #: The bytes of the file.
+    data: memoryview
+
+    def every(self) -> list[Chunk]:
+        return [chunk for group in self.chunks for chunk in group]
 
     def paths(self) -> set[str]:
         """The paths of all columns."""
-        return {chunk.path for group in self.chunks for chunk in group}
-
-    def pages(self) -> list[Page]:
-        return [page for group in self.chunks for chunk in group for page in chunk.pages]
-
-    def open(self, pages: Iterable[Page], memory: Callable[[Page], Any]) -> None:
-        """Decrypts the bodies of these pages that are still encrypted, each to `memory`, which may be where it is."""
-
-        def opened(_: HostLane, page: Page) -> None:
-            if page.sealed is not None and self.protection is not None:
-                key, module, frame = page.sealed[:3]
-                page.body, page.sealed = self.protection.open(key, module, frame, memory(page)), None
-
-        HostLane().map(opened, list(pages), 0)
+        return {chunk.path for chunk in self.every()}
 
 
 @dataclass
 class Plan:
     """How a file is to be encrypted. `columns` has the columns to encrypt."""
 
-    engine: Engine
     footer: KeyAndMetadata
     columns: Mapping[str, KeyAndMetadata]
     algorithm: int
@@ -145,7 +99,7 @@ class Plan:
     unique: bytes = field(default_factory=lambda: random_bytes(UNIQUE))
 
     def protection(self) -> Protection:
-        return Protection(self.engine, self.prefix + self.unique, self.algorithm == ALGORITHMS["AES_GCM_CTR_V1"])
+        return Protection(self.prefix + self.unique, self.algorithm == ALGORITHMS["AES_GCM_CTR_V1"])
 
     def algorithm_field(self) -> tuple[int, Struct]:
         fields: Struct = {2: (BINARY, self.unique)}
@@ -156,17 +110,16 @@ class Plan:
         return STRUCT, {self.algorithm: (STRUCT, fields)}
 
 
-def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes, engine: Engine) -> File:
-    """Reads the parts of a file. They are views of the array; bodies of pages that are encrypted stay so.
+def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes) -> File:
+    """Reads the parts of a file but its pages.
 
     file: an array of its bytes.
     find_key: finds the keys of what is encrypted.
     algorithm: one of `ALGORITHMS`, which an encrypted file must have.
     prefix: of the additional data, if the file does not have it; to be compared, if it does.
-    engine: where bodies are decrypted later.
     """
     data = memoryview(file)
-    footer, footer_key, protection = _read_footer(data, find_key, algorithm, prefix, engine)
+    footer, footer_key, protection = _read_footer(data, find_key, algorithm, prefix)
 
     def row_group(number: int, group: Struct) -> int:
         # Nothing depends yet on the number that a plain file gives, which other groups may have, too.
@@ -179,17 +132,14 @@ def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes, engine: En
             for number, group in enumerate(thrift.structs(footer, 4))
         ],
         protection,
+        data,
     )
-    every = [chunk for group in read.chunks for chunk in group]
     if protection is not None:
-        _read_metadata(every, protection, footer_key, find_key)
-    for chunk in every:
-        if chunk.key is None or protection is None:
-            _read_plain(data, chunk)
-        else:
-            _read_encrypted(data, chunk, chunk.key, protection)
-    frames = sorted((page.sealed.at, page.sealed.at + len(page.sealed.frame)) for page in read.pages() if page.sealed is not None)
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(frames)):
+        _read_metadata(read.every(), protection, footer_key, find_key)
+    for chunk in read.every():
+        _read_parts(data, chunk, protection)
+    ranges = sorted(pages_of(chunk) for chunk in read.every() if chunk.key is not None)
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(ranges)):
         raise Damaged("modules overlap")
     return read
 
@@ -205,9 +155,7 @@ def _ends(data: Any) -> tuple[bytes, Any]:
     return magic, data[len(data) - 8 - length : len(data) - 8]
 
 
-def _read_footer(
-    data: Any, find_key: FindKey, expected: int, prefix: bytes, engine: Engine
-) -> tuple[Struct, Key | None, Protection | None]:
+def _read_footer(data: Any, find_key: FindKey, expected: int, prefix: bytes) -> tuple[Struct, Key | None, Protection | None]:
     """The footer, its key, and how the file is encrypted, if it is."""
     magic, whole = _ends(data)
     first, end = thrift.read(whole)
@@ -235,7 +183,7 @@ def _read_footer(
     if prefix and len(unique) != UNIQUE:
         # Otherwise the end of a longer prefix could stand there.
         raise AuthenticationError(f"the part of the additional data that is the file's own has {len(unique)} bytes, not {UNIQUE}")
-    protection = Protection(engine, (prefix or stored) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
+    protection = Protection((prefix or stored) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
     rest = bytes(whole[end:])
     if magic == ENCRYPTED:
         return thrift.read(protection.opened(key, Module(FOOTER), rest))[0], key, protection
@@ -288,201 +236,149 @@ def pages_of(chunk: Chunk) -> tuple[int, int]:
     return start, start + thrift.get(chunk.metadata, 7, I64)
 
 
-def _check_end(chunk: Chunk, at: int, end: int) -> None:
-    """Refuses pages that end elsewhere than the chunk does."""
-    if at != end:
-        raise Damaged(f"the pages of column {chunk.path} end within one")
-
-
 def _places(chunk: Chunk) -> dict[int, int]:
     """Where a Bloom filter and the indexes begin, by kind."""
     named = {BLOOM_HEADER: (chunk.metadata, 14), COLUMN_INDEX: (chunk.fields, 6), OFFSET_INDEX: (chunk.fields, 4)}
     return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
 
 
-def _read_encrypted(data: memoryview, chunk: Chunk, key: Key, protection: Protection) -> None:
-    """Makes the parts of a chunk that is encrypted."""
-
-    def opened(kind: int, at: int, page: int = 0) -> tuple[bytes, int]:
-        frame = protection.frame(kind, data, at)
-        return protection.open(key, chunk.module(kind, page), frame), at + len(frame)
-
-    def add(header_kind: int, kind: int, at: int, page: int = 0) -> int:
-        header, body = opened(header_kind, at, page)
-        frame = protection.frame(kind, data, body)
-        sealed = Sealed(key, chunk.module(kind, page), frame, body)
-        chunk.pages.append(Page(at, thrift.head(header, _CHECKSUM), protection.ciphertext(kind, frame), sealed))
-        return body + len(frame)
-
-    at, end = pages_of(chunk)
-    number = 0
-    if at < end and 11 in chunk.metadata and thrift.get(chunk.metadata, 11, I64) == at:
-        at = add(DICTIONARY_PAGE_HEADER, DICTIONARY_PAGE, at)
-    while at < end:
-        at = add(DATA_PAGE_HEADER, DATA_PAGE, at, number)
-        number += 1
-    _check_end(chunk, at, end)
-    for kind, at in _places(chunk).items():
-        chunk.parts[kind], end = opened(kind, at)
-        if kind == BLOOM_HEADER:
-            chunk.parts[BLOOM_FILTER], _ = opened(BLOOM_FILTER, end)
-
-
-def _read_plain(data: Any, chunk: Chunk) -> None:
-    """Makes the parts of a chunk that is not encrypted."""
+def _read_parts(data: memoryview, chunk: Chunk, protection: Protection | None) -> None:
+    """Reads the Bloom filter and the indexes of a chunk."""
 
     def cut(start: int, end: int) -> Any:
         if not 0 <= start <= end <= len(data):
             raise Damaged("an offset or a size is not within the file")
         return data[start:end]
 
-    at, end = pages_of(chunk)
-    cut(at, end)
-    while at < end:
-        _, body = thrift.read(data, at)
-        header = thrift.head(data[at:body], _CHECKSUM)
-        after = body + thrift.get(header, 3, I32)
-        chunk.pages.append(Page(at, header, cut(body, after)))
-        at = after
-    _check_end(chunk, at, end)
+    cut(*pages_of(chunk))
     for kind, at in _places(chunk).items():
-        cut(at, at)
-        fields, end = thrift.read(data, at)
-        chunk.parts[kind] = data[at:end]
-        if kind == BLOOM_HEADER:
-            chunk.parts[BLOOM_FILTER] = cut(end, end + thrift.get(fields, 1, I32))
+        if chunk.key is not None and protection is not None:
+            frame = protection.frame(kind, data, at)
+            chunk.parts[kind], end = protection.open(chunk.key, chunk.module(kind), frame), at + len(frame)
+            if kind == BLOOM_HEADER:
+                frame = protection.frame(BLOOM_FILTER, data, end)
+                chunk.parts[BLOOM_FILTER] = protection.open(chunk.key, chunk.module(BLOOM_FILTER), frame)
+        else:
+            cut(at, at)
+            fields, end = thrift.read(data, at)
+            chunk.parts[kind] = data[at:end]
+            if kind == BLOOM_HEADER:
+                chunk.parts[BLOOM_FILTER] = cut(end, end + thrift.get(fields, 1, I32))
 
 
-class Part(NamedTuple):
-    """Bytes of a file that is written."""
+class Written(NamedTuple):
+    """A file that is written: magic bytes, pages, and all that comes after them."""
 
-    place: int
-    size: int
-    #: What they are, or are made of.
-    data: Any
-    #: Makes them in memory of their size, from `data`.
-    make: Callable[[Any, memoryview], Any]
+    magic: bytes
+    pages: _ParquetPages
+    tail: bytes
+
+    @property
+    def size(self) -> int:
+        return self.pages.end + len(self.tail)
+
+    def whole(self, data: memoryview) -> bytes:
+        """Its bytes, made of those of the file that was read."""
+        return new_bytes(self.size, lambda memory: self.fill(data, memory))
+
+    def fill(self, data: memoryview, memory: memoryview) -> None:
+        """Writes its bytes to memory."""
+        memory[: len(self.magic)], memory[self.pages.end :] = self.magic, self.tail
+        self.pages.fill(data, memory)
+        HostLane().map(lambda _, place: _put_checksum(memory, *place), self.pages.checksums(), 0)
+
+    def part(self, data: memoryview, start: int, memory: memoryview) -> list[slice]:
+        """Writes its bytes from `start` on to memory, where pages stay encrypted as they are. Returns the places of what was encrypted, and is not
+        there."""
+        plaintext = [slice(*place) for place in self.pages.copy(data, start, memory)]
+        for at, others in ((0, self.magic), (self.pages.end, self.tail)):
+            first, stop = max(at, start), min(at + len(others), start + len(memory))
+            if first < stop:
+                plaintext.append(slice(first - start, stop - start))
+                memory[plaintext[-1]] = others[first - at : stop - at]
+        return plaintext
 
 
-def whole(parts: list[Part]) -> bytes:
-    """The bytes of a file, whose parts are made by several threads."""
-
-    def fill(memory: memoryview) -> None:
-        def make(part: Part) -> None:
-            part.make(part.data, memory[part.place : part.place + part.size])
-
-        small = [part for part in parts if part.size < _SMALL]
-        HostLane().map(lambda _, part: make(part), [part for part in parts if part.size >= _SMALL], 0)
-        for part in small:
-            make(part)
-
-    return new_bytes(parts[-1].place + parts[-1].size, fill)
+def _put_checksum(memory: memoryview, at: int, start: int, end: int) -> None:
+    """Writes that of bytes, as a number of five bytes."""
+    checksum = (zlib.crc32(memory[start:end]) ^ 1 << 31) - (1 << 31)
+    digits = checksum << 1 ^ checksum >> 31
+    memory[at : at + 5] = bytes([digits >> shift & 0x7F | 0x80 for shift in range(0, 28, 7)] + [digits >> 28])
 
 
-def write(file: File, plan: Plan | None) -> list[Part]:
-    """A file, encrypted as planned or plain."""
+def write(file: File, plan: Plan | None, engine: Engine, checksums: bool = True) -> Written:
+    """A file, encrypted as planned or plain.
+
+    engine: where pages are decrypted or encrypted.
+    checksums: whether pages that were decrypted have checksums, if they had them.
+    """
     protection = None if plan is None else plan.protection()
-    magic = PLAIN if plan is None or plan.plaintext_footer else ENCRYPTED
-    layout = _Layout(file.protection, protection)
-    layout.put(magic)
-    every = [chunk for group in file.chunks for chunk in group]
+    magic, every = PLAIN if plan is None or plan.plaintext_footer else ENCRYPTED, file.every()
+    of_pages = functools.cache(engine.cipher)
+
+    def how(key: Key | None, protection: Protection | None) -> tuple[Cipher, Cipher, bytes, bool] | None:
+        return None if key is None or protection is None else (protection.cipher(key), of_pages(key), *protection.given)
+
+    columns = []
     for chunk in every:
-        chunk.key = plan.columns[chunk.path].key if plan is not None and chunk.path in plan.columns else None
-        layout.put_pages(chunk)
-    for chunk in every:
-        if BLOOM_HEADER in chunk.parts:
-            start = layout.at
-            layout.put_module(chunk, BLOOM_HEADER, chunk.parts[BLOOM_HEADER])
-            layout.put_module(chunk, BLOOM_FILTER, chunk.parts[BLOOM_FILTER])
-            chunk.metadata[14], chunk.metadata[15] = (I64, start), (I32, layout.at - start)
-    for chunk in every:
-        if COLUMN_INDEX in chunk.parts:
-            chunk.fields[6] = I64, layout.at
-            chunk.fields[7] = I32, layout.put_module(chunk, COLUMN_INDEX, chunk.parts[COLUMN_INDEX])
-    for chunk in every:
-        if OFFSET_INDEX in chunk.parts:
-            index = thrift.read(chunk.parts[OFFSET_INDEX])[0]
-            for place in thrift.structs(index, 1):
-                if thrift.get(place, 1, I64) not in layout.moved:
-                    raise Damaged(f"the offset index of column {chunk.path} points to no page")
-                start, size = layout.moved[place[1][1]]
-                place[1], place[2] = (I64, start), (I32, size)
-            chunk.fields[4] = I64, layout.at
-            chunk.fields[5] = I32, layout.put_module(chunk, OFFSET_INDEX, thrift.write(index))
-    footer = _footer(file, plan, protection)
-    layout.put(footer + len(footer).to_bytes(4, "little") + magic)
-    return layout.parts
-
-
-class _Layout:
-    """The parts of a file, and where they are."""
-
-    def __init__(self, opens: Protection | None, seals: Protection | None) -> None:
-        self.at, self.parts = 0, list[Part]()
-        self.moved: dict[int, tuple[int, int]] = {}
-        """By where a page was: where it is, and how many bytes it has with its header."""
-        self._opens, self._seals = opens, seals
-
-    def put(self, data: Any, make: Callable[[Any, memoryview], Any] | None = None, size: int | None = None) -> None:
-        """Puts a part, by default the bytes of `data` as they are."""
-        self.parts.append(Part(self.at, len(data) if size is None else size, data, make or _copy))
-        self.at += self.parts[-1].size
-
-    def put_module(self, chunk: Chunk, kind: int, plaintext: Any, page: int = 0) -> int:
-        """Puts a module, in a frame if its chunk is to be encrypted; returns the number of bytes."""
-        size = len(plaintext) + self._overhead(chunk, kind)
-        if size > MOST:
-            raise ValueError(f"{chunk.module(kind, page)} would have {size} bytes, and the format has room for {MOST}: write smaller pages")
-        if chunk.key is None or self._seals is None:
-            self.put(plaintext)
-        else:
-            self.put(plaintext, partial(self._seals.seal, chunk.key, chunk.module(kind, page)), size)
-        return size
-
-    def _put_body(self, chunk: Chunk, kind: int, page: Page, number: int) -> None:
-        if page.sealed is None or self._opens is None:
-            self.put_module(chunk, kind, page.body, number)
-        else:
-            key, module, frame = page.sealed[:3]
-            opens = self._opens
-            self.put(page.body, lambda _, out: opens.open(key, module, frame, out))
-
-    def put_pages(self, chunk: Chunk) -> None:
-        """Puts the pages of a chunk, and tells its metadata where they are and how long."""
-        start, uncompressed, number = self.at, 0, 0
+        start, end = pages_of(chunk)
+        dictionary_is_first = 11 in chunk.metadata and thrift.get(chunk.metadata, 11, I64) == start
+        opens, chunk.key = chunk.key, plan.columns[chunk.path].key if plan is not None and chunk.path in plan.columns else None
+        protections = how(opens, file.protection), how(chunk.key, protection)
+        columns.append((chunk, (chunk.row_group, chunk.column), (start, end), dictionary_is_first, *protections))
+    pages = _ParquetPages(file.data, columns, first=len(magic), most=MOST, checksums=checksums)
+    tail = _Tail(pages.end, protection)
+    for chunk, (start, size, uncompressed, has_dictionary, first) in zip(every, pages.places(), strict=True):
         chunk.metadata.pop(10, None)
         chunk.metadata.pop(11, None)
-        if chunk.pages and chunk.pages[0].is_dictionary:
+        if has_dictionary:
             chunk.metadata[11] = I64, start
-        for page in chunk.pages:
-            kinds = (DICTIONARY_PAGE_HEADER, DICTIONARY_PAGE) if page.is_dictionary else (DATA_PAGE_HEADER, DATA_PAGE)
-            header, at = dict(page.header), self.at
-            header[3] = I32, len(page.body) + self._overhead(chunk, kinds[1])
-            # A checksum is one of the bytes in the file: of ciphertext, it could only be made after the header that has it.
-            if header.pop(_CHECKSUM, None) is not None and chunk.key is None and page.sealed is None:
-                header[_CHECKSUM] = I32, (zlib.crc32(page.body) ^ 1 << 31) - (1 << 31)
-            if not page.is_dictionary and number == 0:
-                chunk.metadata[9] = I64, at
-            uncompressed += self.put_module(chunk, kinds[0], thrift.write(header), number) + thrift.get(header, 2, I32)
-            page.written = self.at
-            self._put_body(chunk, kinds[1], page, number)
-            self.moved[page.at] = at, self.at - at
-            number += not page.is_dictionary
-        if number == 0:
-            chunk.metadata[9] = I64, 0
-        chunk.metadata[6], chunk.metadata[7] = (I64, uncompressed), (I64, self.at - start)
+        chunk.metadata[9], chunk.metadata[6], chunk.metadata[7] = (I64, first or 0), (I64, uncompressed), (I64, size)
         chunk.fields[2] = I64, 0
+    for chunk in every:
+        if BLOOM_HEADER in chunk.parts:
+            start = tail.at
+            tail.put_module(chunk, BLOOM_HEADER, chunk.parts[BLOOM_HEADER])
+            tail.put_module(chunk, BLOOM_FILTER, chunk.parts[BLOOM_FILTER])
+            chunk.metadata[14], chunk.metadata[15] = (I64, start), (I32, tail.at - start)
+    for chunk in every:
+        if COLUMN_INDEX in chunk.parts:
+            chunk.fields[6] = I64, tail.at
+            chunk.fields[7] = I32, tail.put_module(chunk, COLUMN_INDEX, chunk.parts[COLUMN_INDEX])
+    for number, chunk in enumerate(every):
+        if OFFSET_INDEX in chunk.parts:
+            index = thrift.read(chunk.parts[OFFSET_INDEX])[0]
+            moved = {at: (start, size) for at, start, size in pages.moved(number)}
+            for place in thrift.structs(index, 1):
+                if thrift.get(place, 1, I64) not in moved:
+                    raise Damaged(f"the offset index of column {chunk.path} points to no page")
+                start, size = moved[place[1][1]]
+                place[1], place[2] = (I64, start), (I32, size)
+            chunk.fields[4] = I64, tail.at
+            chunk.fields[5] = I32, tail.put_module(chunk, OFFSET_INDEX, thrift.write(index))
+    footer = _footer(file, plan, protection)
+    tail.put(footer + len(footer).to_bytes(4, "little") + magic)
+    return Written(magic, pages, b"".join(tail.parts))
 
-    def _overhead(self, chunk: Chunk, kind: int) -> int:
-        return 0 if chunk.key is None or self._seals is None else HEAD + self._seals.tag(kind)
 
+class _Tail:
+    """What comes after the pages, and where it ends in the file."""
 
-def _copy(data: Any, out: memoryview) -> None:
-    if len(data) < _SMALL:
-        out[:] = data
-    else:
-        # NumPy lets other threads work meanwhile.
-        numpy.copyto(numpy.frombuffer(out, numpy.uint8), numpy.frombuffer(data, numpy.uint8))
+    def __init__(self, at: int, seals: Protection | None) -> None:
+        self.at, self.parts = at, list[Any]()
+        self._seals = seals
+
+    def put(self, data: Any) -> None:
+        self.parts.append(data)
+        self.at += len(data)
+
+    def put_module(self, chunk: Chunk, kind: int, plaintext: Any) -> int:
+        """Puts a module, in a frame if its chunk is to be encrypted; returns the number of bytes."""
+        start = self.at
+        self.put(plaintext if chunk.key is None or self._seals is None else self._seals.sealed(chunk.key, chunk.module(kind), plaintext))
+        if self.at - start > MOST:
+            raise ValueError(f"{chunk.module(kind)} would have {self.at - start} bytes, and the format has room for {MOST}: write smaller pages")
+        return self.at - start
 
 
 def _footer(file: File, plan: Plan | None, protection: Protection | None) -> bytes:

@@ -6,86 +6,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy
 
 from . import _parquet_file as layout
-from ._lanes import PART, lanes_to
-from ._modules import Added
+from ._lanes import PART, host_bytes, lanes_to
+from ._modules import not_authentic
+from ._native import AuthenticationError, Engine, GcmDecryptBatch, Key
 
 
-def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
+def plain_file(file: layout.File, torch: Any, device: Any) -> Any:
     """A tensor of the bytes of the plain file, of a file whose pages are still encrypted."""
-    from .torch import _engine, _name
-
-    assert plain.protection is not None
-    engine = _engine(_name(device))
-    lanes, pieces = lanes_to(torch, device), list(_pieces([part.data for part in layout.write(plain, None)], {id(page.body) for page in plain.pages()}))
-    whole = torch.empty(pieces[-1].stop, dtype=torch.uint8, device=device)
-
-    def brought(lane: Any, piece: _Piece) -> None:
-        try:
-            lane.bring(whole[piece.start : piece.stop], [(0, piece.size, piece.fill)])
-        finally:
-            lane.wipe(piece.decrypted())
-
-    lanes.map(brought, pieces, max(piece.size for piece in pieces))
+    keys = [chunk.key for chunk in file.every()]
+    written = layout.write(file, None, Engine("cpu"), checksums=False)
+    whole = torch.empty(written.size, dtype=torch.uint8, device=device)
     try:
-        plain.protection.on(engine).decrypt_in(file, whole, whole, _sealed(plain))
+        if device.type == "cpu":
+            written.fill(file.data, host_bytes(whole))
+        else:
+            from .torch import _engine, _name
+
+            _bring(written, file.data, lanes_to(torch, device), whole)
+            decrypt(written, file, keys, _engine(_name(device)), whole)
+            torch.cuda.current_stream(device).synchronize()
     except BaseException:
         whole[:] = 0
         raise
-    if device.type != "cpu":
-        torch.cuda.current_stream(device).synchronize()
     return whole
 
 
-class _Piece(NamedTuple):
-    """Bytes of the plain file from `start` on, in parts, each with whether it is the body of a page."""
+def _bring(written: layout.Written, data: memoryview, lanes: Any, whole: Any) -> None:
+    """Copies the file to a GPU, with pages that are still encrypted."""
 
-    start: int
-    parts: list[tuple[Any, bool]]
+    def brought(lane: Any, start: int) -> None:
+        size, plaintext = min(PART, written.size - start), list[slice]()
+        try:
+            lane.bring(whole[start : start + size], [(0, size, lambda memory: plaintext.extend(written.part(data, start, memory)))])
+        finally:
+            lane.wipe(plaintext)
 
-    @property
-    def size(self) -> int:
-        return sum(len(part) for part, _ in self.parts)
-
-    @property
-    def stop(self) -> int:
-        return self.start + self.size
-
-    def _places(self) -> Iterator[tuple[slice, Any, bool]]:
-        at = 0
-        for part, is_body in self.parts:
-            yield slice(at, at + len(part)), part, is_body
-            at += len(part)
-
-    def fill(self, memory: memoryview) -> None:
-        for place, part, _ in self._places():
-            # A page is copied sooner than another thread would have begun to.
-            memory[place] = part
-
-    def decrypted(self) -> list[slice]:
-        """Where it has what was decrypted already: all but the bodies of pages, which are as they were in the encrypted file."""
-        return [place for place, _, is_body in self._places() if not is_body]
+    lanes.map(brought, range(0, written.size, PART), min(PART, written.size))
 
 
-def _pieces(parts: list[Any], bodies: set[int]) -> Iterator[_Piece]:
-    """The parts of a file, which may be cut, in pieces of `PART` bytes or fewer. `bodies` has the identities of those that are bodies of pages."""
-    start, size = 0, 0
-    these: list[tuple[Any, bool]] = []
-    for part, is_body in ((part[at : at + PART], id(part) in bodies) for part in parts for at in range(0, len(part), PART)):
-        if size + len(part) > PART:
-            yield _Piece(start, these)
-            start, size, these = start + size, 0, []
-        these.append((part, is_body))
-        size += len(part)
-    yield _Piece(start, these)
+def decrypt(written: layout.Written, file: layout.File, keys: Iterable[Key | None], engine: Engine, out: Any) -> None:
+    """Decrypts the pages in any memory of the engine, given the keys of the columns."""
+    assert file.protection is not None
+    aad, by_ctr = file.protection.given
+    columns: dict[Key, list[int]] = {}
+    for number, key in enumerate(keys):
+        if key is not None:
+            columns.setdefault(key, []).append(number)
+    for key, numbers in columns.items():
+        nonces, tags, aads, ranges = written.pages.encrypted(file.data, numbers)
+        if by_ctr:
+            _ctr(engine, key, nonces, ranges, out)
+            continue
+        try:
+            engine.cipher(key).run(GcmDecryptBatch(nonces, ranges, tags, aads), out, out)
+        except AuthenticationError as error:
+            kind, row_group, column, page = struct.unpack("<BHHH", aads[error.failed[0]][len(aad) :].ljust(7, b"\0"))
+            chunk = next(chunk for chunk in file.every() if (chunk.row_group, chunk.column) == (row_group, column))
+            raise not_authentic(f"{len(error.failed)} of {len(aads)} modules of a key, first for {chunk.module(kind, page)}") from None
 
 
-def _sealed(plain: layout.File) -> Iterator[Added]:
-    """The pages that are still encrypted, with their places in the plain file."""
-    for page in plain.pages():
-        if page.sealed is not None:
-            key, module, _, at = page.sealed
-            yield Added(page.written, at, len(page.body), module, key)
+def _ctr(engine: Engine, key: Key, nonces: bytes, ranges: list[tuple[int, int]], out: Any) -> None:
+    """CTR, whose first counter is 1 (section 4.2.2 of the format)."""
+    counters: Any = numpy.zeros((len(ranges), 16), numpy.uint8)
+    counters[:, :12], counters[:, 15] = numpy.frombuffer(nonces, numpy.uint8).reshape(-1, 12), 1
+    keys = numpy.tile(numpy.frombuffer(key.expose(), numpy.uint8), (len(ranges), 1))
+    try:
+        engine.run_jobs("ctr", keys, ranges, out, counters=counters, out=out)
+    finally:
+        keys[:] = 0

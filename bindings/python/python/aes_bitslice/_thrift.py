@@ -11,13 +11,10 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 from __future__ import annotations
 
 import struct
-from math import inf
 from typing import Any
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 _UUID = 13
-#: With the type of a field whose bytes are those of the structure up to its end.
-_REST = 16
 
 Struct = dict[int, tuple[int, Any]]
 
@@ -30,15 +27,6 @@ def read(data: Any, at: int = 0) -> tuple[Struct, int]:
     """The structure that begins at a byte of `data`, bytes or a view of bytes, and the byte after it."""
     try:
         return _struct(data, at)
-    except (IndexError, KeyError, struct.error, RecursionError):
-        raise Damaged("a structure is cut or is none") from None
-
-
-def head(data: Any, last: int) -> Struct:
-    """The structure that `data` is, of which the fields after number `last` stay as they are: they are the last of the dictionary, and not
-    to be looked at."""
-    try:
-        return _struct(data, 0, last)[0]
     except (IndexError, KeyError, struct.error, RecursionError):
         raise Damaged("a structure is cut or is none") from None
 
@@ -129,7 +117,7 @@ def _map(data: Any, at: int) -> tuple[Any, int]:
     return (kinds, values), at
 
 
-def _struct(data: Any, at: int, last: float = inf) -> tuple[Struct, int]:
+def _struct(data: Any, at: int) -> tuple[Struct, int]:
     fields: Struct = {}
     number = 0
     while True:
@@ -142,9 +130,6 @@ def _struct(data: Any, at: int, last: float = inf) -> tuple[Struct, int]:
             number += byte >> 4
         else:
             number, at = _integer(data, at)
-        if number > last:
-            fields[number] = kind | _REST, bytes(data[at:])
-            return fields, len(data)
         # A boolean is in its type.
         value = None
         if kind > FALSE:
@@ -198,13 +183,10 @@ def _write_struct(out: bytearray, fields: Struct) -> None:
     for number in sorted(fields):
         kind, value = fields[number]
         if 0 < number - last < 16:
-            out.append((number - last) << 4 | kind & 15)
+            out.append((number - last) << 4 | kind)
         else:
-            out.append(kind & 15)
+            out.append(kind)
             _write_varint(out, number << 1 ^ number >> 63)
-        if kind & _REST:
-            out += value
-            return
         if kind > FALSE:
             _write_value(out, kind, value)
         last = number

@@ -10,9 +10,8 @@
 [1, 2, 3]
 
 Both algorithms (AES_GCM_V1, AES_GCM_CTR_V1), keys of 128, 192 and 256 bits, one key or one for each column, footers
-encrypted or plaintext and signed, page indexes and Bloom filters. Several threads work on pages. Compression and
-encodings stay as they are: no value is decoded. A file is in memory as a whole; beside it, `decrypt_bytes` and
-`encrypt_bytes` take what they return.
+encrypted or plaintext and signed, page indexes and Bloom filters. All cores work on pages. Compression and encodings
+stay as they are: no value is decoded. A file is in memory twice, as it was and as it becomes.
 
 `keys` says which keys a file has:
 
@@ -80,9 +79,7 @@ def decrypt(
     a wrong key of theirs alone, are not noticed.
     """
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        plain = _encrypted_file(_whole(file), keys, algorithm, aad_prefix, engine)
-        plain.open(plain.pages(), lambda page: page.body)
-        return sum(write(part.data) for part in layout.write(plain, None))
+        return write(_decrypted(_whole(file), keys, algorithm, aad_prefix, engine))
 
 
 def decrypt_bytes(
@@ -99,10 +96,7 @@ def decrypt_bytes(
     keys, algorithm, aad_prefix, engine: as for `decrypt`.
     """
     with _named(None):
-        plain = _encrypted_file(numpy.frombuffer(data, numpy.uint8), keys, algorithm, aad_prefix, engine)
-        # A new checksum is in the header of its page, and so needed before the memory of that.
-        plain.open((page for page in plain.pages() if page.has_checksum), lambda page: numpy.empty(len(page.body), numpy.uint8))
-        return layout.whole(layout.write(plain, None))
+        return _decrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, aad_prefix, engine)
 
 
 class Tensors(NamedTuple):
@@ -137,9 +131,9 @@ def decrypt_tensors(
 
     file = numpy.frombuffer(data, numpy.uint8)
     with _named(None):
-        plain = _encrypted_file(file, keys, algorithm, aad_prefix, None)
-        whole = plain_file(file, plain, torch, torch.empty(0, device=device).device)
-    return Tensors(whole, [{chunk.path: whole[slice(*layout.pages_of(chunk))] for chunk in group} for group in plain.chunks])
+        encrypted = _encrypted_file(file, keys, algorithm, aad_prefix)
+        whole = plain_file(encrypted, torch, torch.empty(0, device=device).device)
+    return Tensors(whole, [{chunk.path: whole[slice(*layout.pages_of(chunk))] for chunk in group} for group in encrypted.chunks])
 
 
 def encrypt(
@@ -183,12 +177,18 @@ def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "
         return _encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options)
 
 
-def _encrypted_file(file: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None, engine: Engine | None) -> layout.File:
+def _encrypted_file(file: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None) -> layout.File:
     """The parts of a file that is encrypted."""
-    parts = layout.read(file, _finder(keys), _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu"))
+    parts = layout.read(file, _finder(keys), _number(algorithm), _prefix(aad_prefix))
     if parts.protection is None:
         raise Error("the file is not encrypted")
     return parts
+
+
+def _decrypted(file: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None, engine: Engine | None) -> bytes:
+    """The bytes of the plain file."""
+    encrypted = _encrypted_file(file, keys, algorithm, aad_prefix)
+    return layout.write(encrypted, None, engine or Engine("cpu")).whole(encrypted.data)
 
 
 def _encrypted(
@@ -202,11 +202,11 @@ def _encrypted(
     engine: Engine | None = None,
 ) -> bytes:
     """The bytes of the encrypted file."""
-    number, prefix, engine = _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu")
-    plain = layout.read(file, _refuse_encrypted, number, b"", engine)
+    number, prefix = _number(algorithm), _prefix(aad_prefix)
+    plain = layout.read(file, _refuse_encrypted, number, b"")
     footer, columns = _to_write(keys, plain.paths())
-    plan = layout.Plan(engine, footer, columns, number, prefix, store_aad_prefix, plaintext_footer)
-    return layout.whole(layout.write(plain, plan))
+    plan = layout.Plan(footer, columns, number, prefix, store_aad_prefix, plaintext_footer)
+    return layout.write(plain, plan, engine or Engine("cpu")).whole(plain.data)
 
 
 def _refuse_encrypted(column: str | None, metadata: bytes) -> Key:
