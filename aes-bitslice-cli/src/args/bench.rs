@@ -300,6 +300,18 @@ mod tests {
         assert_eq!(args.backends, Some(vec![Backend::Cpu, Backend::CpuBitsliced]));
     }
 
+    #[test]
+    fn timings_say_where_data_is() {
+        let those = |are: fn(Timing) -> bool| {
+            let names = Timing::value_variants().iter().filter(|&&timing| are(timing)).map(|timing| timing.name());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(those(Timing::is_on_host), "host host-in-place pinned pinned-in-place");
+        assert_eq!(those(Timing::is_pinned), "pinned pinned-in-place");
+        assert_eq!(those(Timing::is_in_place), "host-in-place pinned-in-place");
+        assert_eq!(those(Timing::is_on_device), "device stream stream-arrays");
+    }
+
     /// Tables print the name that the command line takes.
     #[test]
     fn names_are_those_of_the_command_line() {

@@ -528,6 +528,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn digits_are_shown_where_they_are_too_few_for_a_key() {
+        assert!(refused("aes-bitslice info abcdef0").contains("'abcdef0'"));
+        for digits in ["abcdef01", "deadbeef"] {
+            assert!(refused(&format!("aes-bitslice info {digits}")).contains("(not shown)"));
+        }
+        assert_eq!(without_keys("of 8badf00d8badf00, x"), "of 8badf00d8badf00, x");
+        assert_eq!(without_keys("of 8badf00d8badf00d, x"), "of (not shown), x");
+    }
+
     /// They begin with letters that are options here.
     #[test]
     fn options_of_openssl_are_told() {

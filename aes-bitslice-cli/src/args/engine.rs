@@ -152,7 +152,10 @@ mod tests {
         for name in KernelName::value_variants() {
             assert_eq!(name.to_possible_value().unwrap().get_name(), name.kernels().name());
         }
+        let listed: Vec<_> =
+            KernelParser.possible_values().unwrap().map(|value| value.get_name().to_string()).collect();
         for kernels in Kernels::ALL {
+            assert!(listed.iter().any(|name| name == kernels.name()), "{kernels}");
             assert!(KernelName::value_variants().iter().any(|name| name.kernels() == kernels), "{kernels}");
         }
     }

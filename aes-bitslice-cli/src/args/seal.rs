@@ -172,5 +172,7 @@ mod tests {
         {
             assert!(parse_range(bad).is_err(), "{bad}");
         }
+        let told = |text| parse_range(text).unwrap_err().contains("with two dots");
+        assert!(told("5-6") && !told("5-x") && !told("x-6"));
     }
 }
