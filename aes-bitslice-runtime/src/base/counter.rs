@@ -180,6 +180,7 @@ mod tests {
     #[test]
     fn the_last_word_wraps_and_carries_nowhere() {
         let c = counter(CounterMode::Inc32, u128::MAX - 1);
+        assert_eq!(c.mode(), CounterMode::Inc32);
         let high = u128::MAX - LAST_WORD;
         assert_eq!((c.at(16), c.at(32), c.at(33), c.at(48)), (u128::MAX, high, high, high + 1));
         assert_eq!((c.bytes_to_wrap(0), c.bytes_to_wrap(5), c.bytes_to_wrap(31)), (Some(32), Some(27), Some(1)));

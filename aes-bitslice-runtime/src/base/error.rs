@@ -514,3 +514,16 @@ impl From<getrandom::Error> for Error {
         Self::Random(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+    use std::error::Error as _;
+
+    #[test]
+    fn the_source_of_an_error_is_the_systems() {
+        let error = Error::from(getrandom::Error::UNEXPECTED);
+        assert_eq!(error.source().unwrap().to_string(), getrandom::Error::UNEXPECTED.to_string());
+        assert!(Error::Unauthenticated.source().is_none());
+    }
+}

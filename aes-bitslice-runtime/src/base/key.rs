@@ -74,21 +74,16 @@ impl Key {
     /// Neither error repeats any of the text.
     pub fn from_hex(hex: &str) -> Result<Self, Error> {
         let digits = hex.as_bytes();
-        let bytes = digits.len() / 2;
-        if digits.len().is_multiple_of(2) && KeyBits::from_bytes(bytes).is_some() {
-            let mut decoded = Zeroizing::new(vec![0; bytes]);
-            if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
-                return Self::new(&decoded);
-            }
+        let mut decoded = Zeroizing::new(vec![0; digits.len() / 2]);
+        if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
+            return Self::new(&decoded);
         }
         // It is not a key, and may be examined.
-        Err(match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
-            Some(i) => Error::KeyHex { what: format!("character {} is no hexadecimal digit", i + 1) },
-            None if digits.len() % 2 == 1 => {
-                Error::KeyHex { what: format!("an odd number of digits ({})", digits.len()) }
-            }
-            None => Error::KeyLength { bytes },
-        })
+        let what = match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
+            Some(i) => format!("character {} is no hexadecimal digit", i + 1),
+            None => format!("an odd number of digits ({})", digits.len()),
+        };
+        Err(Error::KeyHex { what })
     }
 
     /// Generates a new key with the operating system's random number generator.

@@ -155,6 +155,11 @@ mod tests {
                 assert_ne!(first(changed), tag);
             }
         }
+        let tag = Tag::from(computed);
+        for bit in 0..64 {
+            let both_halves = u128::from_le_bytes(computed) ^ (1 | 1 << 64) << bit;
+            assert!(tag.verify(&both_halves.to_le_bytes()).is_err());
+        }
         assert_eq!(format!("{:?}", Tag::short(&[0, 1, 0xfe, 255]).unwrap()), "Tag(0001feff)");
     }
 }
