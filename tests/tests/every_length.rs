@@ -43,7 +43,8 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
     let of_key = |key_bits| {
         let case = Case { entry: Entry::Blocks, key_bits, warps, followed: (0, warps - 1), carries: None, place: None };
         if manifest.mode().is_ok_and(Mode::has_tweaks) {
-            return places().into_iter().map(|place| Case { place: Some(place), ..case }).collect::<Vec<_>>();
+            let of_place = |place| ENTRIES.map(|entry| Case { entry, place: Some(place), ..case });
+            return places().into_iter().flat_map(of_place).collect::<Vec<_>>();
         }
         let of_entry = move |entry| carries.iter().map(move |&carries| Case { entry, carries, ..case });
         ENTRIES.into_iter().flat_map(of_entry).collect()
@@ -217,10 +218,10 @@ const FAULTS: [(&str, Entry, &[Fault]); 11] = [
     ]),
 ];
 
-/// Faults of XTS encryption that not all units show, by units that do.
+/// Faults of XTS encryption that not all units show, or that are proved of one size of units, by units that do.
 #[rustfmt::skip]
-const FAULTS_OF_UNITS: [(Place, &[Fault]); 3] = [
-    (Place { blocks: 3, before: [0, 2], block: 2 }, &[
+const FAULTS_OF_UNITS: [(Place, Entry, &[Fault]); 4] = [
+    (Place { blocks: 3, before: [0, 2], block: 2 }, Entry::Blocks, &[
         ("blocks before the data are left out", ["add.s64", "%rd84"], 0, ["%rd84", "0"], "not known"),
         ("a stretch has a tile more than its units allow", ["mad.lo.s32", ", 255, 1"], 0, [", 1", ", 256"], "depends on the way"),
         ("a digit of a block's number is cut", ["and.b32", ", 4095"], 0, ["4095", "2047"], "not known"),
@@ -231,16 +232,33 @@ const FAULTS_OF_UNITS: [(Place, &[Fault]); 3] = [
         ("a row has the tweaks of one unit only", ["setp.gt.u32", ", 7"], 0, [", 7", ", 0"], "tweak of block"),
         ("the next unit of a row is the same", ["add.s32", ", 1"], 3, [", 1", ", 0"], "tweak of block"),
     ]),
-    (Place { blocks: 64, before: [1, 63], block: 33 }, &[
+    (Place { blocks: 64, before: [1, 63], block: 33 }, Entry::Blocks, &[
         ("units that begin before the data have as long stretches as others", ["or.b32", "%r1219"], 0, ["%r1219", "0"], "depends on the way"),
         ("a row that goes beyond its unit by one block is taken for one within", ["setp.gt.u32", ", 7"], 0, [", 7", ", 6"], "tweak of block"),
         ("32 blocks of a unit are left out", ["and.b32", ", 31"], -1, [", 31", ", 15"], "tweak of block"),
     ]),
-    (Place { blocks: 4096, before: [0, 4095], block: 3000 }, &[
+    (Place { blocks: 4096, before: [0, 4095], block: 3000 }, Entry::Blocks, &[
         ("256 blocks of a unit are taken for one fewer", ["add.s32", ", -256"], 0, [", -256", ", -255"], "tweak of block"),
         ("2048 blocks of a unit are taken for one fewer", ["add.s32", ", -2048"], 0, [", -2048", ", -2047"], "tweak of block"),
         ("the next tile's tweaks are by another power", ["shr.u32", ", 18"], -1, [", 18", ", 17"], "tweak of block"),
         ("128 blocks of a unit are left out", ["and.b32", ", 128"], 0, [", 128", ", 64"], "tweak of block"),
+    ]),
+    (Place { blocks: 4, before: [0, 0], block: 0 }, Entry::Bytes, &[
+        ("a block after the data is taken for one of it", ["add.s32", "%r347, 7"], 0, [", 7", ", 8"], "no S-box of the cipher together"),
+        ("a word is read after the last one", ["setp.gt.u32", "%r445, 2"], 0, ["setp.gt", "setp.ge"], "may not exist"),
+        ("an output is another word", ["selp.b32", "%p557"], 0, ["%r13415", "%r13419"], "differs"),
+        ("an output is another byte", ["shr.u32", ", 24"], -2, [", 24", ", 16"], "differs"),
+        ("a last word is replaced by another one", ["selp.b32", "%p589"], 0, ["%r14073", "%r13531"], "may not exist"),
+        ("words are read where bytes are", ["setp.eq.s64", "%rd10, 0"], 0, ["setp.eq", "setp.ne"], "no multiple of 4"),
+        ("words are written where bytes are", ["setp.eq.s64", "%rd10, 0"], 1, ["setp.eq", "setp.ne"], "no multiple of 4"),
+        ("the output's address is not looked at", ["or.b64", "%rd84"], 0, ["%rd85", "%rd84"], "depends on the way"),
+        ("the next tile's words are looked for elsewhere", ["add.s32", ", 4096"], 0, ["4096", "4080"], "different words, or addresses"),
+        ("a lane's first word is not of its block", ["shl.b32", "%r7113, 4"], 0, [", 4", ", 5"], "no S-box of the cipher together"),
+        ("a stretch has half of its blocks", ["mul.wide.u32", "%r45, 256"], 0, ["256", "128"], "may not exist"),
+        ("a stretch ends without a turn that finds no tile", ["setp.le.u32", "%r45"], 0, ["setp.le", "setp.lt"], "after its stretch"),
+        ("the first tile has the tweaks of the second", ["setp.eq.s32", "%r14337, 0"], 0, ["setp.eq", "setp.ne"], "no S-box of the cipher together"),
+        ("tweaks of units are read before they are written", ["bar.warp.sync", ""], 1, ["bar.warp.sync", "//"], "nothing was written"),
+        ("rows are replaced before they have been used", ["bar.warp.sync", ""], 4, ["bar.warp.sync", "//"], "race"),
     ]),
 ];
 
@@ -265,8 +283,8 @@ fn faults_are_found() {
     let of = |&(name, entry, faults): &'static (&str, Entry, &'static [Fault])| {
         faults.iter().zip(0..).map(move |(fault, n)| (name, entry, *fault, n, None))
     };
-    let of_units = |&(place, faults): &'static (Place, &'static [Fault])| {
-        faults.iter().map(move |fault| ("aes-xts-encrypt-planes", Entry::Blocks, *fault, 0, Some(place)))
+    let of_units = |&(place, entry, faults): &'static (Place, Entry, &'static [Fault])| {
+        faults.iter().map(move |fault| ("aes-xts-encrypt-planes", entry, *fault, 0, Some(place)))
     };
     let all = FAULTS.iter().flat_map(of).chain(FAULTS_OF_UNITS.iter().flat_map(of_units));
     let step = if is_set(PROOFS) { 1 } else { 10 };

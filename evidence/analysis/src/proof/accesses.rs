@@ -52,6 +52,8 @@ pub(crate) struct Symbolic {
     pub read: HashMap<(Unknown, Form), Byte>,
     /// Words that are numbers, and have bits of their own.
     pub words: HashMap<Form, [Bit; 32]>,
+    /// Bits that are one of two, the first if a condition holds.
+    pub chosen: HashMap<Bit, (Condition, [Bit; 2])>,
     /// The registers that are still needed at each statement.
     pub live: Vec<HashSet<usize>>,
 }
@@ -59,6 +61,16 @@ pub(crate) struct Symbolic {
 impl Symbolic {
     pub(crate) fn new([block, blocks]: [Form; 2], buffers: BTreeMap<Unknown, i128>, live: Vec<HashSet<usize>>) -> Self {
         let (reached, taken, read, words) = (vec![], vec![], HashMap::new(), HashMap::new());
-        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, words, live }
+        let chosen = HashMap::new();
+        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, words, chosen, live }
+    }
+
+    /// What a bit is if a condition holds.
+    pub(crate) fn if_so(&self, bit: Bit, condition: &Condition) -> Bit {
+        match self.chosen.get(&bit) {
+            Some((which, [first, _])) if which == condition => *first,
+            Some((which, [_, second])) if which.clone().negated() == *condition => *second,
+            _ => bit,
+        }
     }
 }

@@ -107,10 +107,14 @@ pub struct Unknowns {
     sums: HashMap<Unknown, Form>,
     /// Those that are a form modulo a power of 2.
     remainders: HashMap<Unknown, (Form, u32)>,
+    /// Those that are numbers combined by OR, and those that are one of two numbers, the first if a condition holds.
+    combined: HashMap<Unknown, Vec<Form>>,
+    chosen: HashMap<Unknown, (Condition, [Form; 2])>,
     /// Results of operations that have no form.
     results: HashMap<(&'static str, Vec<Form>), Unknown>,
-    /// Forms that are at least 0, and other conditions that hold.
+    /// Forms that are at least 0, by number, and where each unknown is in them; and other conditions that hold.
     facts: Vec<Form>,
+    places: HashMap<Unknown, Vec<usize>>,
     others: Vec<Condition>,
     found: Found,
 }
@@ -121,6 +125,21 @@ struct Found {
     decided: RefCell<HashMap<Condition, bool>>,
     integers: RefCell<HashMap<(Form, u32), Form>>,
     undecided: RefCell<HashSet<Condition>>,
+    inexact: RefCell<HashSet<(Form, u32)>>,
+    /// The least of an unknown and of its negative, of which something was not found.
+    least: RefCell<HashMap<(Unknown, bool), i128>>,
+    /// Whether a condition follows from others.
+    follows: HashMap<(Condition, Vec<Condition>), bool>,
+}
+
+impl Found {
+    /// Forgets what was not found.
+    fn look_again(&mut self) {
+        self.undecided.get_mut().clear();
+        self.inexact.get_mut().clear();
+        self.least.get_mut().clear();
+        self.follows.clear();
+    }
 }
 
 impl Unknowns {
@@ -160,6 +179,78 @@ impl Unknowns {
         if a == b { a } else { self.result("one of", vec![condition.clone(), a, b], (0, u32::MAX.into())) }
     }
 
+    /// Numbers that have no bits, combined by OR: at least `least`.
+    pub fn combined(&mut self, all: [&Form; 2], least: i128, bits: u32) -> Form {
+        let mut all = all.map(Form::clone).to_vec();
+        all.sort();
+        let found = self.result("or", all.clone(), (least, (1 << bits) - 1));
+        self.combined.extend(found.terms.keys().map(|unknown| (*unknown, all.clone())));
+        found
+    }
+
+    /// Whether an unknown is a multiple of 2^`bits`: the lowest bits of numbers that it went into by OR are known to be 0.
+    pub fn is_multiple(&self, unknown: Unknown, bits: u32) -> bool {
+        let is_clear = |rest: &Unknown| {
+            let rest = Form { constant: 0, terms: BTreeMap::from([(*rest, 1)]) };
+            self.decide(&Condition::Zero(rest)) == Some(true)
+        };
+        let mut cleared = self.remainders.iter().filter(|(_, (_, width))| *width >= bits);
+        cleared.any(|(rest, (form, _))| self.is_within(unknown, form) && is_clear(rest))
+    }
+
+    /// Whether a form is an unknown, or others combined by OR of which one is this.
+    fn is_within(&self, unknown: Unknown, form: &Form) -> bool {
+        let alone =
+            form.terms.iter().next().filter(|(_, factor)| form.constant == 0 && form.terms.len() == 1 && **factor == 1);
+        let parts = |other: &Unknown| self.combined.get(other).into_iter().flatten();
+        alone.is_some_and(|(other, _)| *other == unknown || parts(other).any(|part| self.is_within(unknown, part)))
+    }
+
+    /// A number of 64 bits: the first of two if a condition holds, else the second; by what is known besides.
+    pub fn either(&mut self, condition: &Condition, [a, b]: [&Form; 2], besides: &[Condition]) -> Form {
+        let with = |condition: Condition| [besides, &[condition]].concat();
+        let (holds, does_not) = (with(condition.clone()), with(condition.clone().negated()));
+        // One that is itself one of two stays so: it may have been used as it is.
+        let mut found =
+            |form: &Form, all: &[Condition]| if self.is_chosen(form) { form.clone() } else { self.if_all(form, all) };
+        let both = [found(a, &holds), found(b, &does_not)];
+        let least =
+            |sign: i128| both.iter().map(|form| self.least_of_bounds(&form.times(sign))).min().unwrap_or(i128::MIN);
+        let bounds = (least(1), least(-1).saturating_neg());
+        let found = self.number(bounds.0, bounds.1);
+        self.chosen.insert(self.count() - 1, (condition.clone(), both));
+        found
+    }
+
+    fn is_chosen(&self, form: &Form) -> bool {
+        form.constant == 0
+            && form.terms.len() == 1
+            && form.terms.iter().all(|(unknown, factor)| *factor == 1 && self.chosen.contains_key(unknown))
+    }
+
+    /// A form in which those numbers are the first or the second that are so if these conditions hold.
+    pub fn if_all(&mut self, form: &Form, conditions: &[Condition]) -> Form {
+        let mut form = form.clone();
+        while let Some((condition, both)) = self.alternatives(&form) {
+            let contrary = condition.clone().negated();
+            let Some(which) = [condition, contrary].iter().position(|one| self.follows(one, conditions)) else { break };
+            form = both[which].clone();
+        }
+        form
+    }
+
+    /// The two forms that a form is one of, and the condition for the first, if it has a number that is one of two.
+    pub fn alternatives(&self, form: &Form) -> Option<(Condition, [Form; 2])> {
+        let (unknown, (condition, both)) =
+            form.terms.keys().find_map(|unknown| Some((unknown, self.chosen.get(unknown)?)))?;
+        let rest = |by: &Form| {
+            let mut rest = form.clone();
+            let factor = rest.terms.remove(unknown).unwrap_or(0);
+            rest.plus(factor, by)
+        };
+        Some((condition.clone(), both.each_ref().map(rest)))
+    }
+
     /// The number of unknowns so far: they are numbered from 0.
     pub fn count(&self) -> usize {
         self.bounds.len()
@@ -172,21 +263,23 @@ impl Unknowns {
 
     /// Takes these forms for at least 0, and forgets what else was known.
     pub fn set_facts(&mut self, facts: &[Form]) {
-        (self.facts, self.others) = (facts.to_vec(), vec![]);
+        (self.facts, self.places, self.others) = (vec![], HashMap::new(), vec![]);
         self.found = Found::default();
+        facts.iter().for_each(|fact| self.assume(fact.clone()));
     }
 
     /// Takes a form for at least 0.
     pub fn assume(&mut self, form: Form) {
         if !self.facts.contains(&form) {
-            self.found.undecided.get_mut().clear();
+            self.found.look_again();
+            form.terms.keys().for_each(|unknown| self.places.entry(*unknown).or_default().push(self.facts.len()));
             self.facts.push(form);
         }
     }
 
     /// Takes a condition for true.
     pub fn assume_that(&mut self, condition: &Condition) {
-        self.found.undecided.get_mut().clear();
+        self.found.look_again();
         match condition {
             Condition::NotNegative(form) => self.assume(form.clone()),
             Condition::Zero(form) => [1, -1].into_iter().for_each(|sign| self.assume(form.times(sign))),
@@ -229,7 +322,8 @@ impl Unknowns {
                 (by > 0 && by * of == *factor).then_some(by)
             };
             let mut is_known = false;
-            for (fact, by) in self.facts.iter().filter_map(|fact| Some((fact, multiple(fact)?))) {
+            let about = self.places.get(unknown).into_iter().flatten().map(|n| &self.facts[*n]);
+            for (fact, by) in about.filter_map(|fact| Some((fact, multiple(fact)?))) {
                 let Some(without) = form.checked_plus(-by, fact) else { continue };
                 best = best.max(self.least_by(&without, enough, depth - 1));
                 is_known = true;
@@ -251,7 +345,23 @@ impl Unknowns {
 
     /// Whether a form is known to be at least 0: facts about it may be about a multiple, such as 256 times the number of tiles.
     pub fn is_not_negative(&self, form: &Form) -> bool {
-        self.least_by(form, 0, DEPTH) >= 0 || self.least_by(&form.times(256), -255, DEPTH) >= -255
+        let alone = form.terms.iter().next().filter(|_| form.terms.len() == 1);
+        let alone = alone.map(|(unknown, factor)| ((*unknown, *factor > 0), factor.unsigned_abs() as i128));
+        if let Some((asked, factor)) = alone
+            && let Some(least) = self.found.least.borrow().get(&asked)
+        {
+            return least.saturating_mul(factor).saturating_add(form.constant) >= 0;
+        }
+        // What few facts show is found without a look at all sums of many.
+        let multiple = form.times(256);
+        let is_it = (1..=DEPTH)
+            .any(|depth| self.least_by(form, 0, depth) >= 0 || self.least_by(&multiple, -255, depth) >= -255);
+        if let Some((asked, _)) = alone.filter(|_| !is_it) {
+            let one = Form { constant: 0, terms: BTreeMap::from([(asked.0, if asked.1 { 1 } else { -1 })]) };
+            let of_multiple = self.least(&one.times(256)).saturating_add(255).div_euclid(256);
+            self.found.least.borrow_mut().insert(asked, self.least(&one).max(of_multiple));
+        }
+        is_it
     }
 
     /// A number that a form does not exceed.
@@ -277,12 +387,22 @@ impl Unknowns {
 
     /// Whether a condition is known to hold if others do.
     pub fn follows(&mut self, condition: &Condition, from: &[Condition]) -> bool {
+        if from.contains(condition) {
+            return true;
+        }
+        let asked = (condition.clone(), from.to_vec());
+        if let Some(holds) = self.found.follows.get(&asked) {
+            return *holds;
+        }
         let (facts, others, found) = (self.facts.len(), self.others.len(), std::mem::take(&mut self.found));
         from.iter().for_each(|one| self.assume_that(one));
         let holds = self.decide(condition) == Some(true);
-        self.facts.truncate(facts);
+        for fact in self.facts.drain(facts..) {
+            fact.terms.keys().for_each(|unknown| _ = self.places.get_mut(unknown).and_then(Vec::pop));
+        }
         self.others.truncate(others);
         self.found = found;
+        self.found.follows.insert(asked, holds);
         holds
     }
 
@@ -341,12 +461,18 @@ impl Unknowns {
         if let Some(integer) = self.found.integers.borrow().get(&asked) {
             return Some(integer.clone());
         }
+        if self.found.inexact.borrow().contains(&asked) {
+            return None;
+        }
         let found = self.exact_as_it_is(form, bits).or_else(|| {
             let in_bits = self.in_bits(form);
             self.exact_as_it_is(&in_bits, bits).filter(|_| in_bits != *form)
-        })?;
-        self.found.integers.borrow_mut().insert(asked, found.clone());
-        Some(found)
+        });
+        match &found {
+            Some(integer) => _ = self.found.integers.borrow_mut().insert(asked, integer.clone()),
+            None => _ = self.found.inexact.borrow_mut().insert(asked),
+        }
+        found
     }
 
     fn exact_as_it_is(&self, form: &Form, bits: u32) -> Option<Form> {
@@ -505,6 +631,29 @@ mod tests {
         assert!(all.follows(&below, &both));
         assert!(!all.follows(&below, &both[..1]) && !all.follows(&below, &both[1..]));
         assert_eq!(all.decide(&below), None);
+    }
+
+    /// A number that is one of two is the one that conditions say, also where it is in another; by OR, numbers have the zeros of the result.
+    #[test]
+    fn numbers_are_one_of_two_or_combined() {
+        let mut all = Unknowns::default();
+        let [a, b, n] = [0, 1, 2].map(|_| all.number(0, 100));
+        let above = |least| Condition::NotNegative(n.plus(-1, &Form::constant(least)));
+        let one = all.either(&above(5), [&a, &b], &[]);
+        let other = all.either(&above(7), [&one.plus(1, &Form::constant(4)), &one], &[]);
+        // Above 7, the first of the other is known; and the second stays what it is.
+        assert_eq!(all.alternatives(&other), Some((above(7), [a.plus(1, &Form::constant(4)), one.clone()])));
+        assert_eq!(all.if_all(&other, &[above(8)]), a.plus(1, &Form::constant(4)));
+        assert_eq!(all.if_all(&other, &[above(5).negated()]), b);
+        assert_eq!(all.if_all(&other, &[above(7).negated()]), one);
+        let both = all.combined([&a, &b], 0, 64);
+        let combined = all.combined([&both, &Form::constant(16)], 16, 64);
+        let rest = all.integer(&combined, 2);
+        let numbers = |form: &Form| *form.terms.keys().next().unwrap();
+        assert!(!all.is_multiple(numbers(&a), 2));
+        all.assume(rest.times(-1));
+        assert!(all.is_multiple(numbers(&a), 2) && all.is_multiple(numbers(&b), 1));
+        assert!(!all.is_multiple(numbers(&a), 3) && !all.is_multiple(numbers(&n), 1));
     }
 
     /// A remainder that has no form is congruent to what it is the remainder of, for any smaller power of 2.

@@ -30,13 +30,19 @@ pub(crate) enum Next {
 impl Context<'_> {
     /// Executes a statement on a thread, if its predicate holds, and returns where execution continues.
     pub(crate) fn step(&mut self, thread: &mut Thread, statements: &[Statement]) -> Result<Next, Why> {
+        let next = self.step_if_known(thread, statements)?;
+        let past = if matches!(next, Next::Undecided) { self.past_idle(thread, statements) } else { None };
+        Ok(past.map_or(next, Next::To))
+    }
+
+    fn step_if_known(&mut self, thread: &mut Thread, statements: &[Statement]) -> Result<Next, Why> {
         let statement = &statements[thread.next];
         if let Some((register, is_negated)) = statement.guard {
             let holds = match thread.register(register)? {
                 Value::Condition(condition) => {
                     // Also where it is known that nothing is accessed: then each way has the same loads, of which a proof sees the condition.
                     let may_skip = self.unknowns.decide(&condition) != Some(false);
-                    if may_skip && !is_negated && self.enter_region(thread, statements, &condition) {
+                    if !is_negated && self.enter_region(thread, statements, &condition, may_skip) {
                         return Ok(Next::Following);
                     }
                     match self.resolve(thread, &condition)? {
@@ -50,15 +56,16 @@ impl Context<'_> {
                 return Ok(Next::Following);
             }
         }
+        self.execute(thread, statement)
+    }
+
+    /// Executes a statement on a thread, whatever its predicate.
+    pub(crate) fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         // Signs before operands are not supported.
         let text = statement.text.trim_start_matches("@!");
         if text.contains(['!', '~']) || text.contains("-%") {
             return Err("an operand with a sign".into());
         }
-        self.execute(thread, statement)
-    }
-
-    fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         if ["bar", "ret", "st", "atom", "mbarrier", "cp"].contains(&parts[0]) && !thread.has_waited() {
@@ -132,6 +139,10 @@ impl Context<'_> {
             self.reaches(parts[1], at, 4)?;
             let taken = self.take(thread, at, step)?;
             thread.write(operand(operands, 0)?, taken)?;
+            return Ok(Next::Following);
+        }
+        if let Some(value) = self.selected(thread, parts, operands)? {
+            thread.write(operand(operands, 0)?, value)?;
             return Ok(Next::Following);
         }
         if let Some(word) = self.chosen_word(thread, parts, operands)? {
@@ -339,7 +350,7 @@ impl Context<'_> {
             }
             self.is_aligned(at, all)?;
             for (to, after) in to.iter().zip((0..).step_by(bytes as usize)) {
-                let read = self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, None)?;
+                let read = self.reach_any(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, None)?;
                 thread.regions.iter_mut().for_each(|region| region.loaded.extend(read.bits()));
                 thread.write(to, read)?;
             }
@@ -378,7 +389,7 @@ impl Context<'_> {
             self.is_aligned(at, all)?;
             for (from, after) in from.iter().zip((0..).step_by(bytes as usize)) {
                 let stored = self.value(thread, from)?;
-                self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, Some(stored))?;
+                self.reach_any(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, Some(stored))?;
             }
             return Ok(Next::Following);
         }

@@ -90,6 +90,16 @@ impl Loop {
         (self.head..=self.back).find(leaves).map(|n| n + 1)
     }
 
+    /// Whether it adds one to a register.
+    pub(crate) fn counts(&self, function: &Function, register: usize) -> bool {
+        let adds = |one: &Statement| match &one.operands[..] {
+            [Operand::Register(to), Operand::Register(from), Operand::Number(1)] => [*to, *from] == [register; 2],
+            _ => false,
+        };
+        let mut statements = function.statements[self.first..=self.back].iter();
+        statements.any(|one| one.opcode.starts_with("add.") && adds(one))
+    }
+
     /// The registers that it writes.
     pub(crate) fn written(&self, function: &Function) -> BTreeSet<usize> {
         function.statements[self.first..=self.back].iter().flat_map(written).collect()

@@ -5,15 +5,28 @@ use crate::proof::accesses::{Reached, Taken};
 use crate::proof::anf::Bit;
 use crate::proof::context::Context;
 use crate::proof::form::{Condition, Form, Unknown, chosen};
+use crate::proof::instruction::Next;
 use crate::proof::loops::written;
 use crate::proof::order::WARP;
 use crate::proof::thread::{Region, Thread};
 use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// Statements that compute values, and do nothing else.
+const COMPUTING: [&str; 16] = [
+    "add.", "and.", "cvt.", "div.", "mad.", "mov.", "mul.", "not.", "or.", "prmt.", "selp.", "setp.", "shl.", "shr.",
+    "sub.", "xor.",
+];
+
+fn is_computing(statement: &Statement) -> bool {
+    COMPUTING.iter().any(|name| statement.opcode.starts_with(name))
+}
 
 /// What statements of a region may do besides branches.
-const ALLOWED: [&str; 9] = ["add.", "cvt.", "ld.global.", "prmt.", "setp.", "shl.", "shr.", "st.global.", "xor."];
+fn is_allowed(statement: &Statement) -> bool {
+    is_computing(statement) || ["ld.global.", "st.global."].iter().any(|name| statement.opcode.starts_with(name))
+}
 
 /// A form as it is, or that of a known number.
 fn form_of(value: &Value) -> Result<Form, Why> {
@@ -30,6 +43,18 @@ fn condition_of(value: &Value) -> Result<Condition, Why> {
         Value::Number(number) => Ok(Condition::NotNegative(Form::constant(*number as i128 - 1))),
         _ => Err("a predicate was expected".into()),
     }
+}
+
+/// Whether a statement that computes a value writes a register of 32 bits.
+fn writes_word(statement: &Statement) -> bool {
+    let parts: Vec<&str> = statement.opcode.split('.').collect();
+    let of_type = if parts[0] == "cvt" { parts[1] } else { parts[parts.len() - 1] };
+    !matches!((parts[0], parts[1]), ("setp", _) | ("mul", "wide")) && ["b32", "s32", "u32"].contains(&of_type)
+}
+
+/// The lowest bits of 64, those of a number of bytes.
+fn first(bits: [Bit; 64], bytes: u64) -> [Bit; 64] {
+    std::array::from_fn(|i| if i < 8 * bytes as usize { bits[i] } else { Bit::ZERO })
 }
 
 impl Context<'_> {
@@ -122,6 +147,75 @@ impl Context<'_> {
         let found = self.unknowns.one_of(form, [a, b]);
         let has_bits = self.symbolic.as_ref().is_some_and(|symbolic| symbolic.words.contains_key(&found));
         Ok(has_bits.then(|| Value::of_form(found, 32)))
+    }
+
+    /// What `selp` takes of two values under a condition that is not known, where there is no need to know: they are equal, or are if it is the
+    /// other that is taken; or, in a region, it is an address or a word that is one of two.
+    pub(crate) fn selected(
+        &mut self,
+        thread: &Thread,
+        parts: &[&str],
+        operands: &[Operand],
+    ) -> Result<Option<Value>, Why> {
+        if parts[0] != "selp" || self.symbolic.is_none() {
+            return Ok(None);
+        }
+        let values = operands.iter().skip(1).map(|one| self.value(thread, one)).collect::<Result<Vec<_>, _>>()?;
+        let [a, b, Value::Condition(condition)] = &values[..] else { return Ok(None) };
+        if a == b {
+            return Ok(Some(a.clone()));
+        }
+        if self.unknowns.decide(condition).is_some() {
+            return Ok(None);
+        }
+        match [form_of(a), form_of(b)] {
+            [Ok(a), Ok(b)]
+                if matches!((values[0].clone(), values[1].clone()), (Value::Form(_, 64), Value::Form(_, 64))) =>
+            {
+                let is_in_region = !thread.regions.is_empty();
+                let conditions = thread.conditions();
+                Ok(is_in_region.then(|| Value::of_form(self.unknowns.either(condition, [&a, &b], &conditions), 64)))
+            }
+            [Ok(_), Ok(_)] if matches!((a, b), (Value::Number(_), Value::Number(_))) => Ok(None),
+            [Ok(first), Ok(second)] => {
+                let known = first.terms.is_empty() || second.terms.is_empty();
+                if !known || !["b32", "u32"].contains(&parts[1]) {
+                    return Ok(None);
+                }
+                let difference = self.unknowns.integer(&first, 32).plus(-1, &self.unknowns.integer(&second, 32));
+                let are_equal = Condition::Zero(difference);
+                if self.unknowns.follows(&are_equal, &[(**condition).clone().negated()]) {
+                    return Ok(Some(a.clone()));
+                }
+                Ok(self.unknowns.follows(&are_equal, &[(**condition).clone()]).then(|| b.clone()))
+            }
+            _ if !thread.regions.is_empty() && parts[1] == "b32" => {
+                let [a, b] = [a, b].map(|value| self.word(value.clone()));
+                let (a, b) = (a?.bits(), b?.bits());
+                Ok(Some(Value::of_bits(std::array::from_fn(|i| self.one_of_bits(thread, condition, [a[i], b[i]])))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A bit that is the first of two if a condition holds, else the second.
+    fn one_of_bits(&mut self, thread: &Thread, condition: &Condition, both: [Bit; 2]) -> Bit {
+        let contrary = condition.clone().negated();
+        let Some(symbolic) = &mut self.symbolic else { return both[0] };
+        let [a, b] = [symbolic.if_so(both[0], condition), symbolic.if_so(both[1], &contrary)];
+        // What is loaded under a condition is 0 without it.
+        let is_loaded =
+            |bit: Bit, under: &Condition| thread.regions.iter().any(|region| region.loaded_if.get(&bit) == Some(under));
+        match (a, b) {
+            _ if a == b => a,
+            (Bit::ZERO, _) if is_loaded(b, &contrary) => b,
+            (_, Bit::ZERO) if is_loaded(a, condition) => a,
+            _ => {
+                let bit = self.cells.unknown();
+                symbolic.chosen.insert(bit, (condition.clone(), [a, b]));
+                bit
+            }
+        }
     }
 
     /// A word: for a form of unknown bits, these bits.
@@ -242,10 +336,12 @@ impl Context<'_> {
                 _ => Form::default(),
             },
             ("shr", _) if !of_type.is_signed && known(1).is_some_and(|by| by < bits.into()) => {
-                match self.unknowns.exact(&forms[0], bits) {
-                    Some(form) => self.unknowns.shifted(&form, known(1).unwrap_or(0) as u32),
-                    None => return Ok(None),
+                let has_bits = || self.unknowns.as_bits(&forms[0], bits).is_some();
+                if self.unknowns.exact(&forms[0], bits).is_none() && has_bits() {
+                    return Ok(None);
                 }
+                let integer = self.unknowns.integer(&forms[0], bits);
+                self.unknowns.shifted(&integer, known(1).unwrap_or(0) as u32)
             }
             ("and", _) => match self.masked(&forms, bits) {
                 Some(form) => form,
@@ -266,8 +362,10 @@ impl Context<'_> {
                 // A number that has no bits: at least what is known of the result.
                 (Some(number), other) if self.word(Value::of_form(forms[other].clone(), bits)).is_err() => {
                     let number = number % (1 << bits);
-                    let operands = vec![forms[other].clone(), Form::constant(number)];
-                    self.unknowns.result("or", operands, (number, (1 << bits) - 1))
+                    self.unknowns.combined([&forms[other], &Form::constant(number)], number, bits)
+                }
+                (None, _) if forms.iter().all(|form| self.unknowns.as_bits(form, bits).is_none()) => {
+                    self.unknowns.combined([&forms[0], &forms[1]], 0, bits)
                 }
                 _ => return Ok(None),
             },
@@ -352,15 +450,76 @@ impl Context<'_> {
 
     /// Checks that an address that is not known is a multiple of a number of bytes, a power of 2.
     pub(crate) fn is_aligned(&self, address: &Form, bytes: u64) -> Result<(), Why> {
-        let of_buffer =
-            |unknown| self.symbolic.as_ref().and_then(|symbolic| symbolic.buffers.get(unknown)).unwrap_or(&1);
-        let mut parts =
-            address.terms.iter().map(|(unknown, factor)| factor * of_buffer(unknown)).chain([address.constant]);
-        if parts.all(|part| part % i128::from(bytes) == 0) {
+        if let Some((_, both)) = self.unknowns.alternatives(address).filter(|_| bytes > 1) {
+            return both.iter().try_for_each(|one| self.is_aligned(one, bytes));
+        }
+        let of_buffer = |unknown: &Unknown| -> i128 {
+            self.symbolic.as_ref().and_then(|symbolic| symbolic.buffers.get(unknown)).copied().unwrap_or(1)
+        };
+        let is_multiple = |(unknown, factor): (&Unknown, &i128)| {
+            factor * of_buffer(unknown) % i128::from(bytes) == 0 || self.unknowns.is_multiple(*unknown, bytes.ilog2())
+        };
+        if address.constant % i128::from(bytes) == 0 && address.terms.iter().all(is_multiple) {
             Ok(())
         } else {
             Err(format!("{bytes} bytes at an address that may be no multiple of {bytes}"))
         }
+    }
+
+    /// A load or store at an address that may be one of two, each under a condition. In a region, what a thread has done before at such an
+    /// address it need not do again: there are no barriers in a region. Returns what was read.
+    pub(crate) fn reach_any(
+        &mut self,
+        thread: &mut Thread,
+        space: &str,
+        address: &Form,
+        bytes: u64,
+        stored: Option<Value>,
+    ) -> Result<Value, Why> {
+        if thread.regions.is_empty() {
+            return self.reach(thread, space, address, bytes, stored);
+        }
+        let is_store = stored.is_some();
+        let stored = stored.map(|value| Ok::<_, Why>(self.word(value)?.bits64())).transpose()?;
+        let key = (is_store, address.clone(), bytes);
+        let conditions = thread.conditions();
+        let address = self.unknowns.if_all(address, &conditions);
+        let found = match self.unknowns.alternatives(&address) {
+            None => {
+                let stored = stored.map(|bits| Value::of_bits64(bits).first(8 * bytes as u32));
+                self.reach(thread, space, &address, bytes, stored)?.bits64()
+            }
+            Some((condition, both)) => {
+                let conditions = [condition.clone(), condition.clone().negated()];
+                let mut found = vec![];
+                for (one, condition) in both.iter().zip(conditions) {
+                    let symbolic = self.symbolic.as_ref().ok_or("an address that is not known")?;
+                    let stored = stored.map(|bits| bits.map(|bit| symbolic.if_so(bit, &condition)));
+                    let key = (is_store, one.clone(), bytes);
+                    let before = thread.regions.iter().find_map(|region| region.accessed.get(&key).copied());
+                    if let Some(bits) = before.filter(|bits| stored.is_none_or(|stored| first(stored, bytes) == *bits))
+                    {
+                        found.push(bits);
+                        continue;
+                    }
+                    thread.regions.push(Region::new(usize::MAX, condition.clone(), vec![]));
+                    let stored = stored.map(Value::of_bits64);
+                    let read = self.reach_any(thread, space, one, bytes, stored);
+                    thread.regions.pop();
+                    let read = read?.bits64();
+                    for region in thread.regions.iter_mut().filter(|_| !is_store) {
+                        region.loaded.extend(read);
+                        region.loaded_if.extend(read.map(|bit| (bit, condition.clone())));
+                    }
+                    found.push(read);
+                }
+                std::array::from_fn(|i| self.one_of_bits(thread, &condition, [found[0][i], found[1][i]]))
+            }
+        };
+        if let Some(region) = thread.regions.last_mut() {
+            region.accessed.insert(key, stored.map_or(found, |bits| first(bits, bytes)));
+        }
+        Ok(Value::of_bits64(found).first(8 * bytes as u32))
     }
 
     /// A load or store at an address that is not known. Returns what was read.
@@ -392,7 +551,7 @@ impl Context<'_> {
         let moment = self.moment(thread);
         let symbolic = self.symbolic.as_mut().ok_or("an address that is not known")?;
         let is_in = |buffer: &&Unknown| address.terms.get(buffer) == Some(&1);
-        let buffer = *symbolic.buffers.keys().find(is_in).ok_or("an address that is in no buffer")?;
+        let buffer = *symbolic.buffers.keys().find(is_in).ok_or("an address that is not known, or in no buffer")?;
         let mut offset = address;
         offset.terms.remove(&buffer);
         if space != "global" || symbolic.buffers.keys().any(|other| offset.terms.contains_key(other)) {
@@ -425,8 +584,15 @@ impl Context<'_> {
     }
 
     /// The statements between a branch and its target become a region, where they only access device memory, compute values, and branch to
-    /// others of them or the target, and where registers that they write and that are needed after them are 0. Returns whether it is so.
-    pub(crate) fn enter_region(&self, thread: &mut Thread, statements: &[Statement], condition: &Condition) -> bool {
+    /// others of them or the target, and where registers that they write and that are needed after them are 0. Where it is known that they are
+    /// executed, only if addresses are chosen there. Returns whether it is so.
+    pub(crate) fn enter_region(
+        &self,
+        thread: &mut Thread,
+        statements: &[Statement],
+        condition: &Condition,
+        may_skip: bool,
+    ) -> bool {
         let at = thread.next;
         let (Some(Operand::Label(target)), Some(symbolic)) = (statements[at].operands.first(), &self.symbolic) else {
             return false;
@@ -438,18 +604,96 @@ impl Context<'_> {
         let between = &between[..between.iter().position(is_end).unwrap_or(between.len())];
         let end = at + 1 + between.len();
         let is_allowed = |(n, one): (usize, &Statement)| match (&one.guard, one.operands.first()) {
-            (None, _) => ALLOWED.iter().any(|name| one.opcode.starts_with(name)),
+            (None, _) => is_allowed(one),
             (Some(_), Some(Operand::Label(to))) => (n..=end).contains(to),
             _ => false,
         };
         let is_live = |register: &usize| symbolic.live[end].contains(register);
         let written: Vec<usize> = between.iter().flat_map(written).filter(is_live).collect();
         let are_zero = written.iter().all(|&register| thread.register(register) == Ok(Value::Number(0)));
-        if between.is_empty() || !(at + 1..).zip(between).all(is_allowed) || !are_zero {
+        let has_choices = || between.iter().any(|one| one.opcode == "selp.b64");
+        if between.is_empty() || !may_skip && !has_choices() || !(at + 1..).zip(between).all(is_allowed) || !are_zero {
             return false;
         }
-        thread.regions.push(Region { end, condition: condition.clone().negated(), written, loaded: HashSet::new() });
+        thread.regions.push(Region::new(end, condition.clone().negated(), written));
         true
+    }
+
+    /// Where a thread goes on past what does nothing: from a statement that depends on what is not known, up to where the next branch leads, or
+    /// after it if it leads back. Whichever way is taken there, no memory is accessed, and no register is written that is needed after it. That a
+    /// loop among these statements ends is not shown.
+    pub(crate) fn past_idle(&mut self, thread: &Thread, statements: &[Statement]) -> Option<usize> {
+        let symbolic = self.symbolic.as_ref().filter(|symbolic| thread.index / WARP == symbolic.warp)?;
+        let target = |n: usize| match statements[n].operands.first() {
+            Some(Operand::Label(target)) => Some(*target),
+            _ => None,
+        };
+        let at = thread.next;
+        let branch =
+            (at..statements.len()).find(|&n| statements[n].guard.is_some() || !is_computing(&statements[n]))?;
+        let to = target(branch).filter(|_| statements[branch].guard.is_some() && thread.regions.is_empty())?;
+        let (from, end) = (to.min(at), to.max(branch + 1));
+        let of = |registers: &HashSet<usize>| -> Vec<usize> {
+            statements[from..end].iter().flat_map(written).filter(|one| registers.contains(one)).collect()
+        };
+        if !of(&symbolic.live[end]).is_empty() {
+            return None;
+        }
+        // What a turn of a loop hands to the next is any word.
+        let heads: BTreeSet<usize> =
+            (from..end).filter_map(|n| target(n).filter(|to| (from..=n).contains(to))).collect();
+        let handed: Vec<(usize, Vec<usize>)> = heads.iter().map(|head| (*head, of(&symbolic.live[*head]))).collect();
+        let mut open = vec![thread.clone()];
+        for (head, registers) in handed {
+            let mut turn = thread.clone();
+            turn.next = head;
+            for register in registers {
+                let writes = |one: &&Statement| written(one).contains(&register);
+                if !statements[from..end].iter().filter(writes).all(writes_word) {
+                    return None;
+                }
+                let any = self.unknowns.number(0, u32::MAX.into());
+                turn.write(&Operand::Register(register), Value::of_form(any, 32)).ok()?;
+            }
+            open.push(turn);
+        }
+        while let Some(mut turn) = open.pop() {
+            let mut is_first = true;
+            while turn.next != end && (std::mem::take(&mut is_first) || !heads.contains(&turn.next)) {
+                let (n, statement) = (turn.next, statements.get(turn.next)?);
+                turn.next = n + 1;
+                if !(from..end).contains(&n) {
+                    return None;
+                }
+                let Some((register, is_negated)) = statement.guard else {
+                    match target(n) {
+                        Some(to) => turn.next = to,
+                        None if !is_computing(statement) => return None,
+                        None => match self.execute(&mut turn, statement) {
+                            Ok(Next::Following) => {}
+                            Ok(Next::Undecided) if writes_word(statement) => {
+                                let any = self.unknowns.number(0, u32::MAX.into());
+                                turn.write(statement.operands.first()?, Value::of_form(any, 32)).ok()?;
+                            }
+                            _ => return None,
+                        },
+                    }
+                    continue;
+                };
+                let to = target(n)?;
+                let holds = match turn.register(register).ok()? {
+                    Value::Condition(condition) => self.unknowns.decide(&condition),
+                    predicate => Some(predicate.number().ok()? == 1),
+                };
+                if holds.is_none() {
+                    open.push(turn.clone());
+                }
+                if holds != Some(is_negated) {
+                    turn.next = to;
+                }
+            }
+        }
+        Some(end)
     }
 
     /// Leaves the regions that end here.

@@ -37,6 +37,17 @@ pub(crate) struct Region {
     pub written: Vec<usize>,
     /// Bits that they load, which are taken for 0 if the condition does not hold.
     pub loaded: HashSet<Bit>,
+    /// Those of these that are loaded only if another condition holds, too.
+    pub loaded_if: HashMap<Bit, Condition>,
+    /// What they have loaded from addresses, or stored there, in so many bytes: a thread that does so again does nothing.
+    pub accessed: HashMap<(bool, Form, u64), [Bit; 64]>,
+}
+
+impl Region {
+    /// Statements up to this one, which are executed if a condition holds.
+    pub(crate) fn new(end: usize, condition: Condition, written: Vec<usize>) -> Self {
+        Self { end, condition, written, loaded: HashSet::new(), loaded_if: HashMap::new(), accessed: HashMap::new() }
+    }
 }
 
 /// Products of matrices that a thread has not waited for: the registers that they read, and those that they write, with the results.
@@ -180,6 +191,11 @@ impl Thread {
     /// Forgets registers.
     pub(crate) fn forget(&mut self, registers: impl IntoIterator<Item = usize>) {
         registers.into_iter().for_each(|register| self.registers[register] = None);
+    }
+
+    /// The conditions of the regions that it is in.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        self.regions.iter().map(|region| region.condition.clone()).collect()
     }
 
     /// Writes a destination; of two, whose second is a predicate, the first.

@@ -84,13 +84,18 @@ impl Exists {
         self.both.iter().any(|one| unknowns.decide(one) == Some(false))
     }
 
-    /// Whether what takes place under conditions takes place exactly if the piece exists: one of them says so, and the others follow.
+    /// Whether what takes place under conditions takes place exactly if the piece exists: one of them says so, or it follows from all; and the
+    /// others follow.
     fn is(&self, unknowns: &mut Unknowns, under: &[Condition]) -> bool {
         let [not_before, not_after] = &self.both;
         let says_so =
             |one: &Condition| *one == self.below || one == not_after && unknowns.decide(not_before) == Some(true);
-        let Some(which) = under.iter().position(says_so) else { return under.is_empty() && self.is_known(unknowns) };
-        under.iter().enumerate().all(|(n, one)| n == which || unknowns.follows(one, &self.both))
+        if under.is_empty() {
+            return self.is_known(unknowns);
+        }
+        let which = under.iter().position(says_so);
+        let is_said = which.is_some() || self.both.iter().all(|one| unknowns.follows(one, under));
+        is_said && under.iter().enumerate().all(|(n, one)| Some(n) == which || unknowns.follows(one, &self.both))
     }
 }
 
@@ -142,6 +147,7 @@ impl Data {
     ) -> Result<HashMap<usize, Byte>, String> {
         let mut stored = HashMap::new();
         let mut histories: HashMap<usize, History> = HashMap::new();
+        let mut known = HashMap::new();
         for one in reached {
             let buffer = if one.is_store { self.output } else { self.input };
             let place = |of: Option<&'a Form>| {
@@ -154,7 +160,8 @@ impl Data {
             let (of, at) =
                 found.filter(|_| one.buffer == buffer).ok_or("what is read or written is not of the tile")?;
             let (block, what) = (at / 16, if one.is_store { "written" } else { "read" });
-            if !self.exists(of, at).is(unknowns, &one.under) {
+            let asked = (of, at / self.pieces.bytes, &one.under);
+            if !*known.entry(asked).or_insert_with(|| self.exists(of, at).is(unknowns, &one.under)) {
                 return Err(format!("block {block} of a tile is {what}, and may not exist"));
             }
             if Some(of) != tile {

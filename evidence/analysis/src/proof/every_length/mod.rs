@@ -43,6 +43,7 @@
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
+//! - A loop of statements that do nothing, on which the way is not known, ends.
 //! - In XTS, units have whole blocks, 2^20 at most, and fewer than a unit has come before the data; the number of warps is a power of two.
 //! - The entry point, the blocks of a unit, the block of one with which a tile begins, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
@@ -63,7 +64,7 @@ use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
 use crate::proof::every_length::data::{Data, Pieces, Tiles};
 use crate::proof::every_length::shares::{Owner, Shares};
-use crate::proof::every_length::units::{Place, Units};
+use crate::proof::every_length::units::{Begin, Place, Units};
 use crate::proof::every_length::walk::{Cut, Proof};
 use crate::proof::form::{Form, Unknown, Unknowns};
 use crate::proof::kernel::key_argument;
@@ -165,7 +166,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         }
         Mode::XtsEncrypt | Mode::XtsDecrypt => {
             let place = case.place.ok_or("units have some number of blocks")?;
-            let units = units.insert(Units::new(context, [&keys, &tweak_keys], mode.direction(), place, &input)?);
+            let units =
+                units.insert(Units::new(context, [&keys, &tweak_keys], mode.direction(), place, case.entry, &input)?);
             (Tiles::of_data(&mut context.unknowns), units.first.to_vec(), vec![])
         }
         other => return Err(format!("{other} has no proof for every length")),
@@ -191,6 +193,13 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let shares = Shares { owner, all, thread_block, thread_blocks, warps: case.warps };
     let aligned = if case.entry == Entry::Bytes { 1 } else { 4 };
     let mut buffers = BTreeMap::from([input_buffer, output_buffer].map(|buffer| (buffer, aligned)));
+    if let Some(units) = units.as_ref().filter(|_| case.entry == Entry::Bytes) {
+        // Whether both addresses and the bytes of a unit are multiples of 4.
+        let bytes = 16 * units.place.blocks as i128;
+        let both = unknowns.combined([&input_at, &output_at], 0, 64);
+        let all = unknowns.combined([&both, &Form::constant(bytes)], bytes, 64);
+        unknowns.integer(&all, 2);
+    }
     let mut chained = None;
     if owner == Owner::Warp {
         let all_warps = shares.thread_blocks.times(case.warps as i128);
@@ -219,6 +228,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (Argument::Blocks | Argument::Length, _) => {
                 machine.context.number(function, n, 0, 8, data.pieces.count.clone())
             }
+            // Units are whole blocks.
+            (Argument::Ragged, _) => machine.parameter(n, &number(0, 4))?,
             (Argument::Skip, _) => machine.context.number(function, n, 0, 4, data.pieces.skipped.clone()),
             (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
             (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
@@ -239,10 +250,15 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         }
     }
 
+    let has_turns_without_tile = units.is_some() && case.entry == Entry::Bytes;
     let cut = |of: &Loop| Cut::new(machine.function, of, &live);
     let loops = Loop::around_stores(machine.function)?;
     let (tile_cut, run_cut) = match (&loops[..], data.tiles.next_run.is_some() || units.is_some()) {
         ([tiles], false) => (cut(tiles), None),
+        ([tiles, stretches], true) if has_turns_without_tile => {
+            let from = units.as_ref().map(|units| units.from.clone()).unwrap_or_default();
+            (cut(tiles).counting(machine.function, from), Some(cut(stretches)))
+        }
         ([tiles, runs], true) => (cut(tiles), Some(cut(runs))),
         _ => return Err(
             "the stores are not within a loop over tiles, and in counter modes one over runs, in XTS over stretches"
@@ -265,7 +281,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         units,
         tiles_known,
         unit_known,
-        place: (Form::default(), 0),
+        place: Begin { unit: Form::default(), rows: 0, tile: 0 },
         input,
         before,
         output,

@@ -10,6 +10,10 @@
 //! Between the second and the third, the run is stopped once more where the kernel has divided: there the block with which the stretch begins is
 //! put in place of the form that it is.
 //!
+//! In the entry point for any alignment a turn of the loop over tiles makes the tweaks of its own tile, not those of the next. So all turns but
+//! the first of a stretch find those of the tile before theirs; and the turn after the last tile finds no tile. What the kernel knows of the
+//! blocks of a stretch depends on whether it ends with the data: these two are proved one by one.
+//!
 //! A warp's first stretch has the warp's number, and the next one the next number of an atomic counter that began with the number of warps: so
 //! every number is taken once, up to the first whose stretch has no tiles.
 //!
@@ -24,7 +28,7 @@
 use crate::proof::accesses::Reached;
 use crate::proof::aes::Block;
 use crate::proof::context::Context;
-use crate::proof::every_length::units::{Tile, Units};
+use crate::proof::every_length::units::{Begin, Turn, Units};
 use crate::proof::every_length::walk::{Cut, Proof, Snapshot};
 use crate::proof::form::{Condition, Form};
 use crate::proof::kernel_cells::TILE;
@@ -63,13 +67,18 @@ impl Proof<'_> {
         self.stretch()?;
         let at_stretch = self.snapshot();
         let before_stretch = self.machine.context.memory.contents();
-        self.first_tile(&before_stretch)?;
-        let at_tile = self.snapshot();
-        if self.units()?.followed.is_some() {
-            self.tile_of_stretch(false, &at_stretch, &before_stretch)?;
-            self.restore(at_tile);
+        let kinds = if self.tile_cut.from == Form::default() { vec![None] } else { vec![Some(false), Some(true)] };
+        for ends_data in kinds {
+            self.restore(at_stretch.clone());
+            let of_stretch = self.of_stretch(ends_data)?;
+            self.first_tile(&of_stretch, &before_stretch)?;
+            let at_tile = self.snapshot();
+            for turn in 0..self.units()?.turns.len() {
+                self.restore(at_tile.clone());
+                self.turn_of_stretch(turn, &of_stretch, &at_stretch, &before_stretch)?;
+            }
         }
-        self.tile_of_stretch(true, &at_stretch, &before_stretch)
+        Ok(())
     }
 
     /// Up to the loop over stretches, of which a warp takes that of its number first.
@@ -160,12 +169,15 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// What is known of the tiles of a stretch.
-    fn of_stretch(&self) -> Result<Vec<Form>, String> {
+    /// What is known of the tiles of a stretch; and whether it ends with the data, or before, if that matters.
+    fn of_stretch(&self, ends_data: Option<bool>) -> Result<Vec<Form>, String> {
         let Units { longest, from, to, .. } = self.units()?;
         let tiles = to.plus(-1, from);
         let most = Form::constant(*longest as i128).plus(-1, &tiles);
-        Ok(vec![tiles.plus(-1, &Form::constant(1)), most, self.shares.all.plus(-1, to)])
+        let mut facts = vec![tiles.plus(-1, &Form::constant(1)), most, self.shares.all.plus(-1, to)];
+        let left = self.data.pieces.count.plus(-(TILE as i128), to);
+        facts.extend(ends_data.map(|ends| if ends { left.times(-1) } else { left.plus(-1, &Form::constant(1)) }));
+        Ok(facts)
     }
 
     /// Has the threads of the warp go on from where they are stopped.
@@ -196,16 +208,16 @@ impl Proof<'_> {
     }
 
     /// From the beginning of a stretch, with the tweaks of its units, to its first tile.
-    fn first_tile(&mut self, before_stretch: &Contents) -> Result<(), String> {
+    fn first_tile(&mut self, of_stretch: &[Form], before_stretch: &Contents) -> Result<(), String> {
         let mut cut = self.tile_cut.clone();
-        let from = self.units()?.from.clone();
-        self.know(&self.of_stretch()?);
+        let Units { from, of_first, place, .. } = self.units()?;
+        let (from, tweaks) = (from.clone(), of_first.clone());
+        let begin = Begin { unit: Form::default(), rows: place.block, tile: place.block };
+        self.know(of_stretch);
         self.find_unit()?;
         let at_tile = self.ways(&self.of_warp(), |proof, reached| {
             proof.only_reads(&reached, Some(&from))?;
-            let units = proof.units()?;
-            let (tweaks, place) = (units.of_first.clone(), (Form::default(), units.place.block));
-            proof.hand_tile(&mut cut, &from, place, &tweaks, &reached)?;
+            proof.hand_tile(&mut cut, &from, &begin, &tweaks, &reached)?;
             proof.own(before_stretch)?;
             Ok(Some(cut.of.head))
         })?;
@@ -219,42 +231,53 @@ impl Proof<'_> {
         &mut self,
         cut: &mut Cut,
         tile: &Form,
-        place: (Form, usize),
+        begin: &Begin,
         tweaks: &[Block],
         reached: &[Reached],
     ) -> Result<(), String> {
-        self.place = place;
+        self.place = begin.clone();
         self.hand(cut, self.of_warp(), tile, reached, None)?;
         Units::compare(&self.machine.context, self.warp, tweaks)
     }
 
-    /// A tile of a stretch: the last one, or any that another one follows.
-    fn tile_of_stretch(
+    /// What is known in a turn of this kind.
+    fn of_turn(&self, turn: &Turn, of_stretch: &[Form]) -> Result<Vec<Form>, String> {
+        let tile = &self.data.tiles.tile;
+        let Units { from, to, .. } = self.units()?;
+        let mut facts = of_stretch.to_vec();
+        for (count, range) in [(tile.plus(-1, from), &turn.before), (to.plus(-1, tile), &turn.left)] {
+            facts.push(count.plus(-1, &Form::constant(range.start)));
+            facts.extend(range.end.map(|end| Form::constant(end).plus(-1, &count)));
+        }
+        facts.push(Form::constant(turn.most as i128).plus(-1, &turn.begin.unit));
+        facts.push(Form::constant(u32::MAX.into()).plus(-1, tile).plus(-1, &Form::constant(1)));
+        Ok(facts)
+    }
+
+    /// A turn of the loop over tiles, of one of the kinds.
+    fn turn_of_stretch(
         &mut self,
-        is_last: bool,
+        number: usize,
+        of_stretch: &[Form],
         at_stretch: &Snapshot,
         before_stretch: &Contents,
     ) -> Result<(), String> {
-        let one = Form::constant(1);
         let tile = self.data.tiles.tile.clone();
-        let next = tile.plus(1, &one);
-        let units = self.units()?;
-        let of_tile = if is_last { Some(&units.last) } else { units.followed.as_ref() };
-        let Tile { most, tweaks, output, next: next_tweaks } = of_tile.ok_or("no tile follows another")?;
-        let (tweaks, next_tweaks, most_after) = (tweaks.clone(), next_tweaks.clone(), most.plus(-1, &units.unit));
-        let place = (units.unit.clone(), units.place.block);
-        let (from, to, output) = (units.from.clone(), units.to.clone(), output.clone());
-        let mut facts = self.of_stretch()?;
-        facts.extend([tile.plus(-1, &from), to.plus(-1, &next), most_after]);
-        facts.extend(tile.in_word().into_iter().chain(next.in_word()));
-        facts.push(if is_last { next.plus(-1, &to) } else { to.plus(-1, &next).plus(-1, &one) });
+        let next_tile = tile.plus(1, &Form::constant(1));
+        let turns = &self.units()?.turns;
+        let turn = turns[number].clone();
+        // A first turn is not followed by another.
+        let again = turns[if turn.before.end == Some(0) { number + 1 } else { number }].clone();
+        let facts = self.of_turn(&turn, of_stretch)?;
+        let facts_again = self.of_turn(&again, of_stretch)?;
+        let reads_next = self.tile_cut.from == Form::default() && turn.next.is_some();
         self.know(&facts);
-        self.output = output;
-        Units::put(&mut self.machine.context, self.warp, &tweaks)?;
+        self.output = turn.output.clone().unwrap_or_default();
+        Units::put(&mut self.machine.context, self.warp, &turn.tweaks)?;
         let mut cut = self.tile_cut.clone();
         let run = self.run_cut.clone().ok_or("no loop over stretches")?;
         let before_tile = self.machine.context.memory.contents();
-        self.place = place.clone();
+        self.place = turn.begin.clone();
         self.begin(&cut, self.of_warp(), &tile)?;
         let handed = self.handed_loads()?;
         let mut is_again = false;
@@ -262,21 +285,20 @@ impl Proof<'_> {
             let stopped = proof.stopped()?;
             let taken = std::mem::take(&mut proof.symbolic()?.taken);
             let reached = [&handed[..], &reached].concat();
-            let tiles = [Some(&tile), Some(&next).filter(|_| !is_last)];
+            let tiles = [Some(&tile).filter(|_| turn.output.is_some()), Some(&next_tile).filter(|_| reads_next)];
             let stored = proof.data.stores(&mut proof.machine.context.unknowns, &reached, tiles)?;
             proof.data.compare(proof.unknowns(), &stored, &proof.output)?;
-            proof.proved.tiles += 1;
+            proof.proved.tiles += usize::from(turn.output.is_some());
             proof.own(before_stretch)?;
-            if stopped != Some(if is_last { run.of.head } else { cut.of.head }) {
+            if stopped != Some(if turn.next.is_some() { cut.of.head } else { run.of.head }) {
                 return Err("a warp goes on after its stretch, or leaves a tile of it".into());
             }
-            match (&taken[..], is_last) {
-                ([], false) => {
-                    let place = (place.0.clone(), place.1 + TILE);
-                    proof.hand_tile(&mut cut, &next, place, &next_tweaks, &reached)?;
-                    Units::put(&mut proof.machine.context, proof.warp, &tweaks)?;
+            match (&taken[..], &turn.next) {
+                ([], Some((begin, tweaks))) => {
+                    proof.hand_tile(&mut cut, &next_tile, begin, tweaks, &reached)?;
+                    Units::put(&mut proof.machine.context, proof.warp, &turn.tweaks)?;
                 }
-                ([taken], true) => {
+                ([taken], None) => {
                     let first = Form::constant(proof.shares.warps as i128);
                     if taken.first != first || taken.step != 1 {
                         return Err(
@@ -287,7 +309,7 @@ impl Proof<'_> {
                 }
                 _ => return Err("a warp does not take one stretch after a stretch".into()),
             }
-            let contents = if is_last { before_stretch } else { &before_tile };
+            let contents = if turn.next.is_some() { &before_tile } else { before_stretch };
             if !proof.machine.context.memory.return_to(contents) {
                 return Err("a tile changes what the next needs".into());
             }
@@ -295,16 +317,19 @@ impl Proof<'_> {
             if std::mem::replace(&mut is_again, true) {
                 return Ok(None);
             }
-            if is_last {
+            if turn.next.is_some() {
+                proof.know(&facts_again);
+                Units::put(&mut proof.machine.context, proof.warp, &again.tweaks)?;
+                proof.place = again.begin.clone();
+                proof.begin(&cut, proof.of_warp(), &tile)?;
+            } else {
                 for n in WARP * proof.warp..WARP * proof.warp + WARP {
                     let barriers = proof.threads[n].barriers;
                     proof.threads[n] = at_stretch.threads[n].clone();
                     proof.threads[n].barriers = barriers;
                 }
+                proof.know(of_stretch);
                 proof.find_unit()?;
-            } else {
-                proof.place = place.clone();
-                proof.begin(&cut, proof.of_warp(), &tile)?;
             }
             proof.go_any_way()?;
             Ok(None)

@@ -23,6 +23,7 @@ use crate::proof::form::{Condition, Form, Unknowns, chosen};
 use crate::proof::kernel_cells::TILE;
 use crate::proof::mode::{no_cell, times_alpha};
 use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::entry::Entry;
 use std::collections::HashMap;
 
 /// Blocks of a row of a tile, as the kernel has the tweaks of a tile in shared memory.
@@ -76,14 +77,46 @@ impl Place {
     }
 }
 
-/// A tile of a stretch: any that is the last one, or any that another one follows.
-pub(super) struct Tile {
-    /// The most that the number of its first unit can be, counted from the stretch's first.
-    pub most: Form,
-    /// By that number: the tweaks of its blocks, what these must become, and the tweaks of the tile that follows.
+/// Where a turn of the loop over tiles begins, in blocks of a unit of the stretch: that in which the first row begins which is in shared memory, and
+/// that in which the tile begins. Both may be blocks of a later unit.
+#[derive(Clone)]
+pub(super) struct Begin {
+    pub unit: Form,
+    pub rows: usize,
+    pub tile: usize,
+}
+
+/// How many there are: at least so many, and at most, if that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    pub start: i128,
+    pub end: Option<i128>,
+}
+
+impl Count {
+    fn exactly(count: i128) -> Self {
+        Self { start: count, end: Some(count) }
+    }
+
+    fn from(start: i128) -> Self {
+        Self { start, end: None }
+    }
+}
+
+/// Turns of the loop over tiles, of one kind.
+#[derive(Clone)]
+pub(super) struct Turn {
+    /// How many tiles of the stretch come before the turn's, and how many are left, with it.
+    pub before: Count,
+    pub left: Count,
+    pub begin: Begin,
+    /// The most that the unit in which it begins can be, counted from the stretch's first.
+    pub most: usize,
+    /// By that unit: the tweaks that it finds in shared memory; what the blocks of the tile must become, if it has one; and where the next turn of
+    /// the stretch begins, if there is one, and the tweaks that it finds.
     pub tweaks: Vec<Block>,
-    pub output: Vec<Block>,
-    pub next: Vec<Block>,
+    pub output: Option<Vec<Block>>,
+    pub next: Option<(Begin, Vec<Block>)>,
 }
 
 /// The units of a launch.
@@ -106,10 +139,8 @@ pub(super) struct Units {
     pub rest: Form,
     /// The tweaks of the blocks of a stretch's first tile.
     pub of_first: Vec<Block>,
-    /// The number of the first unit of any tile, counted from the stretch's first; and these tiles.
-    pub unit: Form,
-    pub last: Tile,
-    pub followed: Option<Tile>,
+    /// The turns of the loop over tiles, of each kind: the first one of a stretch, others, and the last one.
+    pub turns: Vec<Turn>,
 }
 
 /// The words of the sum of a number of 128 bits and one of 64, the lowest first, modulo 2^32.
@@ -171,6 +202,7 @@ impl Units {
         [keys, tweak_keys]: [&[Block]; 2],
         direction: Direction,
         place: Place,
+        entry: Entry,
         input: &[Block],
     ) -> Result<Self, String> {
         if !place.is_there() {
@@ -213,19 +245,78 @@ impl Units {
             };
             place.tweaks(first, of_unit)
         };
-        let mut tile = |before: usize, is_last: bool| {
-            let most = place.most(before);
-            let tweaks = of_tile(most, place.block);
+        let of_first = place.tweaks(place.block, |unit| tweaks[unit]);
+        let mut output = |tweaks: &[Block]| {
             let of_block = |(block, tweak): (&Block, &Block)| {
                 let processed = aes::process(context.cells, &aes::sum(block, tweak), keys, direction);
                 processed.map(|block| aes::sum(&block, tweak)).map_err(no_cell)
             };
-            let output = input.iter().zip(&tweaks).map(of_block).collect::<Result<_, String>>()?;
-            let next = if is_last { vec![] } else { of_tile(most, place.block + TILE) };
-            Ok::<_, String>(Tile { most: Form::constant(most as i128), tweaks, output, next })
+            input.iter().zip(tweaks).map(of_block).collect::<Result<Vec<Block>, String>>()
         };
-        let last = tile(longest - 1, true)?;
-        let followed = (longest > 1).then(|| tile(longest - 2, false)).transpose()?;
+        let begin = |rows: usize, tile: usize| {
+            let [rows, tile] = [rows, tile].map(|tiles| place.block + TILE * tiles);
+            Begin { unit: unit.clone(), rows, tile }
+        };
+        let mut turns = vec![];
+        if entry == Entry::Bytes {
+            // A turn makes the rows of its tile, but the first one of a stretch; and the last one has no tile.
+            let first = Begin { unit: Form::default(), ..begin(0, 0) };
+            let then = Begin { unit: Form::default(), ..begin(0, 1) };
+            turns.push(Turn {
+                before: Count::exactly(0),
+                left: Count::from(1),
+                begin: first,
+                most: 0,
+                tweaks: of_first.clone(),
+                output: Some(output(&of_first)?),
+                next: Some((then, of_first.clone())),
+            });
+            let most = place.most(longest.saturating_sub(2));
+            let tweaks = of_tile(most, place.block);
+            let end = Turn {
+                before: Count::from(1),
+                left: Count::exactly(0),
+                begin: begin(0, 1),
+                most,
+                tweaks,
+                output: None,
+                next: None,
+            };
+            if longest > 1 {
+                let next = of_tile(most, place.block + TILE);
+                let (output, next) = (Some(output(&next)?), Some((begin(1, 2), next)));
+                turns.push(Turn { left: Count::from(1), output, next, ..end.clone() });
+            }
+            turns.push(end);
+        } else {
+            // A turn makes the rows of the next tile.
+            if longest > 1 {
+                let most = place.most(longest - 2);
+                let (tweaks, next) = (of_tile(most, place.block), of_tile(most, place.block + TILE));
+                let (output, next) = (Some(output(&tweaks)?), Some((begin(1, 1), next)));
+                turns.push(Turn {
+                    before: Count::from(0),
+                    left: Count::from(2),
+                    begin: begin(0, 0),
+                    most,
+                    tweaks,
+                    output,
+                    next,
+                });
+            }
+            let most = place.most(longest - 1);
+            let tweaks = of_tile(most, place.block);
+            let (output, begin) = (Some(output(&tweaks)?), begin(0, 0));
+            turns.push(Turn {
+                before: Count::from(0),
+                left: Count::exactly(1),
+                begin,
+                most,
+                tweaks,
+                output,
+                next: None,
+            });
+        }
         let unknowns = &mut context.unknowns;
         Ok(Self {
             words,
@@ -237,20 +328,19 @@ impl Units {
             from,
             to: unknowns.number(1, u32::MAX.into()),
             rest,
-            of_first: place.tweaks(place.block, |unit| tweaks[unit]),
+            of_first,
             place,
-            unit,
-            last,
-            followed,
+            turns,
         })
     }
 
-    /// Where the row of `lane` begins in a tile that begins with block `first` of a unit, which may be one of a later unit: the number of the
-    /// unit, counted from the stretch's first; and the number of the block in that unit. A lane has both in registers.
-    pub fn places(&self, lane: usize, (unit, first): &(Form, usize)) -> [Form; 2] {
-        let at = first + ROW * lane;
-        let [units, block] = [at / self.place.blocks, at % self.place.blocks].map(|n| Form::constant(n as i128));
-        [unit.plus(1, &units), block]
+    /// What a lane has in registers of where a turn begins: of its row the number of the unit, counted from the stretch's first, and that of the
+    /// block in this unit; and of its first word's block the number in its unit.
+    pub fn places(&self, lane: usize, begin: &Begin) -> [Form; 3] {
+        let (row, word) = (begin.rows + ROW * lane, begin.tile + lane / 4);
+        let [unit, block, of_word] = [row / self.place.blocks, row % self.place.blocks, word % self.place.blocks]
+            .map(|n| Form::constant(n as i128));
+        [begin.unit.plus(1, &unit), block, of_word]
     }
 
     /// Where a warp has the tweaks of a tile's blocks in shared memory: after those of the stretch's units, in rows that are a block apart.

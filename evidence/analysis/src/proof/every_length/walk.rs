@@ -7,7 +7,7 @@ use crate::proof::every_length::Proved;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::data::Data;
 use crate::proof::every_length::shares::Shares;
-use crate::proof::every_length::units::Units;
+use crate::proof::every_length::units::{Begin, Units};
 use crate::proof::form::{Form, Unknowns};
 use crate::proof::loops::Loop;
 use crate::proof::machine::Machine;
@@ -26,8 +26,9 @@ pub(super) struct Cut {
     /// The registers that it writes, and those of them that the next turn reads.
     pub written: BTreeSet<usize>,
     handed: BTreeSet<usize>,
-    /// The register of these that has the number of the turn's tile.
-    number: Option<usize>,
+    /// The register of these that has the number of the turn's tile, and what that is counted from.
+    pub number: Option<usize>,
+    pub from: Form,
     /// What the others have, by lane.
     others: BTreeMap<(usize, usize), Handed>,
 }
@@ -39,16 +40,21 @@ enum Handed {
     Word(i128),
     /// That, in bytes, and this more: an address.
     Address(Form),
-    /// Where the lane's row begins: the unit, or the block of it.
-    Unit,
-    Block,
+    /// One of the numbers that say where in units the turn begins.
+    Place(usize),
 }
 
 impl Cut {
     pub fn new(function: &Function, of: &Loop, live: &[HashSet<usize>]) -> Self {
         let written = of.written(function);
         let handed = written.iter().copied().filter(|register| live[of.head].contains(register)).collect();
-        Self { of: of.clone(), written, handed, number: None, others: BTreeMap::new() }
+        Self { of: of.clone(), written, handed, number: None, from: Form::default(), others: BTreeMap::new() }
+    }
+
+    /// Likewise, where tiles are counted from this one on, in the register that each turn adds one to.
+    pub fn counting(self, function: &Function, from: Form) -> Self {
+        let number = self.handed.iter().copied().find(|register| self.of.counts(function, *register));
+        Self { number, from, ..self }
     }
 }
 
@@ -76,11 +82,11 @@ pub(super) struct Proof<'a> {
     /// The block before a share, if a tile depends on the one before it.
     pub chain: Option<Chain>,
     /// The units of XTS, the statements at which the tiles of a stretch are known, and its first unit; and where in the units of the stretch the
-    /// tile begins that is handed on, or begun: the number of a unit, and that of a block of this unit or a later one.
+    /// turn begins that is handed on, or begun.
     pub units: Option<Units>,
     pub tiles_known: Option<usize>,
     pub unit_known: Option<usize>,
-    pub place: (Form, usize),
+    pub place: Begin,
     /// The input of a tile, by its blocks, the block before it, and what the tile must become.
     pub input: Vec<Block>,
     pub before: Block,
@@ -257,9 +263,11 @@ impl Proof<'_> {
         distances.extend(of_block.map(|(distance, byte)| ((None, *byte), distance)));
         // What was not written is not handed on: a turn that reads it ends the proof.
         cut.handed.retain(|register| self.threads[threads.clone()].iter().any(|one| one.written(*register).is_some()));
+        let counted = number.plus(-1, &cut.from);
         for register in cut.handed.clone() {
             if cut.of == self.tile_cut.of
-                && let Some(handed) = self.place(register, &threads)?
+                && cut.number != Some(register)
+                && let Some(handed) = self.place(cut, register, &threads)?
             {
                 for thread in threads.clone() {
                     if *cut.others.entry((thread % WARP, register)).or_insert_with(|| handed.clone()) != handed {
@@ -272,11 +280,11 @@ impl Proof<'_> {
                 let found = self.threads[thread].register(register)?;
                 let form = match &found {
                     Value::Form(form, 32) => Some((**form).clone()),
-                    Value::Number(known) if number.terms.is_empty() => Some(Form::constant((*known).into())),
+                    Value::Number(known) if counted.terms.is_empty() => Some(Form::constant((*known).into())),
                     _ => None,
                 };
                 if let Some(form) = form {
-                    let difference = form.plus(-1, number);
+                    let difference = form.plus(-1, &counted);
                     let is_it = self.unknowns().exact(&difference, 32) == Some(Form::default());
                     if !is_it || *cut.number.get_or_insert(register) != register {
                         return Err("a share, a run or a tile does not begin where it should".into());
@@ -317,8 +325,7 @@ impl Proof<'_> {
             Ok(match handed {
                 Handed::Word(distance) => Value::of_bits64(self.given(tile, *distance)?).first(32),
                 Handed::Address(rest) => Value::of_form(self.data.beginning(tile).plus(1, rest), 64),
-                Handed::Unit => place(0)?,
-                Handed::Block => place(1)?,
+                Handed::Place(n) => place(*n)?,
             })
         };
         let given = cut.others.iter().map(|(at, handed)| Ok((*at, value(at.0, handed)?)));
@@ -329,7 +336,7 @@ impl Proof<'_> {
                 continue;
             }
             thread.forget(cut.written.iter().copied());
-            thread.write(&Operand::Register(number), Value::of_form(tile.clone(), 32))?;
+            thread.write(&Operand::Register(number), Value::of_form(tile.plus(-1, &cut.from), 32))?;
             for ((lane, register), value) in &given {
                 if *lane == thread.index % WARP {
                     thread.write(&Operand::Register(*register), value.clone())?;
@@ -340,11 +347,13 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// What a register has if, in all lanes, it is a place in the units of XTS where the lane's row begins.
-    fn place(&self, register: usize, threads: &Range<usize>) -> Result<Option<Handed>, String> {
+    /// What a register has if, in all lanes, it is a place in units that no other register has.
+    fn place(&self, cut: &Cut, register: usize, threads: &Range<usize>) -> Result<Option<Handed>, String> {
         let Some(units) = &self.units else { return Ok(None) };
-        for (n, handed) in [Handed::Unit, Handed::Block].into_iter().enumerate() {
-            let mut is_it = true;
+        for n in 0..3 {
+            let is_other =
+                |((_, other), handed): (&(usize, usize), &Handed)| *other != register && *handed == Handed::Place(n);
+            let mut is_it = !cut.others.iter().any(is_other);
             for thread in &self.threads[threads.clone()] {
                 let place = units.places(thread.index % WARP, &self.place)[n].clone();
                 is_it &= match thread.register(register)? {
@@ -353,7 +362,7 @@ impl Proof<'_> {
                 };
             }
             if is_it {
-                return Ok(Some(handed));
+                return Ok(Some(Handed::Place(n)));
             }
         }
         Ok(None)
