@@ -8,19 +8,20 @@
 //! The rest of a file is Python's (`python/aes_bitslice/_parquet_file.py`). Columns are read, and pages written, by several threads.
 //! The format: <https://github.com/apache/parquet-format/blob/master/Encryption.md>.
 
-use crate::call::watched;
+use crate::call::{LONG, watched};
 use crate::cipher::Cipher;
 use crate::error::{AuthenticationError, caught, no_memory, of_runtime, panicked};
 use crate::memory::{Host, Memory};
+use crate::opened::Opened;
 use crate::page_header::Header;
 use crate::signals;
 use aes_bitslice_core::memory::{append, collected, filled, room};
-use aes_bitslice_runtime::{Counter, CounterMode, Ctr, Error, GcmDecrypt, GcmEncrypt, Tag, at_once, divided};
+use aes_bitslice_runtime::{Counter, CounterMode, Ctr, Error, GcmDecrypt, GcmEncrypt, Stop, Tag, at_once, divided};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Kinds of modules by their numbers in the format; that of a header is higher by `HEADER` than that of its page.
 const DATA: u8 = 2;
@@ -117,10 +118,9 @@ impl ParquetPages {
             Column { python, row_group, column, bytes, dictionary_is_first, opens, seals, pages }
         };
         let mut columns: Vec<_> = columns.into_iter().map(column).collect();
-        let host = file.host();
-        by_threads(py, false, columns.iter_mut().collect(), |column: &mut Column| {
-            column.read(host.input(), most, checksums)
-        })?;
+        let (host, engines) = (file.host(), engines(&columns));
+        let all = columns.iter_mut().map(|column| (0, column)).collect();
+        by_threads(py, (&engines, false), host.len, all, |column| column.read(host.input(), most, checksums))?;
         let mut at = first;
         for page in columns.iter_mut().flat_map(|column| &mut column.pages) {
             page.place = at;
@@ -170,13 +170,14 @@ impl ParquetPages {
         let mut pages = room(self.pages().count()).map_err(no_memory)?;
         for (column, page) in self.pages() {
             let (this, after) = rest.split_at_mut(page.size);
-            pages.push((column, page, this));
+            pages.push((page.size, (column, page, this)));
             rest = after;
         }
-        let protections = self.columns.iter().flat_map(|column| [&column.opens, &column.seals]).flatten();
-        let mut engines = protections.map(|protection| &protection.1.get().key().opened.engine);
-        let is_device = engines.any(|engine| engine.is_device());
-        by_threads(py, is_device, pages, |(column, page, out)| column.write(host.input(), page, out))
+        let engines = engines(&self.columns);
+        let is_device = engines.iter().any(|opened| opened.engine.is_device());
+        by_threads(py, (&engines, is_device), self.range.len(), pages, |(column, page, out)| {
+            column.write(host.input(), page, out)
+        })
     }
 
     /// Writes bytes of the new file, from its byte `start` on, to memory, where pages stay encrypted as they are in the file that was read.
@@ -362,11 +363,13 @@ impl Column {
             };
             let after = body.end + self.opens.as_ref().map_or(0, |opens| opens.tag(module));
             let overhead = |module| self.seals.as_ref().map_or(0, |seals| HEAD + seals.tag(module));
-            let size = body.len() + overhead(module);
-            if size > most {
+            let fits = |module, size: usize| {
                 let what = format!("would have {size} bytes, and the format has room for {most}: write smaller pages");
-                return Err(self.wrong(module, |name| PyValueError::new_err(format!("{name} {what}"))));
-            }
+                let refused = |name| PyValueError::new_err(format!("{name} {what}"));
+                if size > most { Err(self.wrong(module, refused)) } else { Ok(()) }
+            };
+            let size = body.len() + overhead(module);
+            fits(module, size)?;
             let written = match (&self.opens, &self.seals) {
                 // As it is.
                 (None, None) => collected(data[at..body.start].iter().copied()).map(|header| (header, None)),
@@ -376,6 +379,7 @@ impl Column {
             let (is_dictionary, uncompressed) = (header.is_dictionary, header.uncompressed.into());
             let (header, checksum) = written.map_err(no_memory)?;
             let header_size = header.len() + overhead(module.header());
+            fits(module.header(), header_size)?;
             let (place, size) = (0, header_size + size);
             let page =
                 Page { module, is_dictionary, at, body, header, checksum, uncompressed, place, header_size, size };
@@ -421,18 +425,29 @@ fn damaged(what: String) -> PyErr {
     Python::attach(raised).unwrap_or_else(|error: PyErr| error)
 }
 
-/// Does `work` on all items by several threads, without the interpreter's lock, until Ctrl-C or an exception, of which the one about the first
-/// item is raised. Threads that wait for a device are none of the library's.
+/// The engines of the ciphers of columns.
+fn engines(columns: &[Column]) -> Vec<Arc<Opened>> {
+    let protections = columns.iter().flat_map(|column| [&column.opens, &column.seals]).flatten();
+    protections
+        .flat_map(|Protection(one, other, ..)| [one, other].map(|cipher| cipher.get().key().opened.clone()))
+        .collect()
+}
+
+/// Does `work` on all items by several threads, without the interpreter's lock, until Ctrl-C or an exception; of exceptions, that of the first item
+/// that has one. Items with more bytes than `LONG`, which are beside each, come one after the other, as calls that all cores share; threads
+/// that wait for a device are none of the library's. With few bytes in all, nothing looks for signals before the end. A panic makes the engines
+/// unusable.
 fn by_threads<T: Send>(
     py: Python<'_>,
-    is_device: bool,
-    items: Vec<T>,
+    (engines, is_device): (&[Arc<Opened>], bool),
+    bytes: usize,
+    items: Vec<(usize, T)>,
     work: impl Fn(T) -> PyResult<()> + Sync,
 ) -> PyResult<()> {
-    let (is_over, first) = (AtomicBool::new(false), Mutex::new(None::<(usize, PyErr)>));
-    let one = |(n, item)| {
+    let (stop, is_over, first) = (Stop::new(), AtomicBool::new(false), Mutex::new(None::<(usize, PyErr)>));
+    let one = |(n, (_, item))| {
         if !is_over.load(Ordering::Relaxed)
-            && let Err(error) = work(item)
+            && let Err(error) = stop.during(|| work(item))
         {
             is_over.store(true, Ordering::Relaxed);
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -443,7 +458,11 @@ fn by_threads<T: Send>(
     };
     let items = items.into_iter().enumerate();
     let all = || match is_device {
-        false => divided(items, one),
+        false => {
+            let (long, short): (Vec<_>, Vec<_>) = items.partition(|(_, (bytes, _))| *bytes > LONG);
+            long.into_iter().for_each(one);
+            divided(short, one);
+        }
         true => {
             let items = Mutex::new(items);
             let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -451,8 +470,18 @@ fn by_threads<T: Send>(
         }
     };
     let mut looked = Ok(());
-    watched(py, &mut looked, || is_over.store(true, Ordering::Relaxed), || caught(all))?
-        .map_err(|what| panicked(&what))?;
+    let ended = || {
+        is_over.store(true, Ordering::Relaxed);
+        stop.now();
+    };
+    let done = match bytes {
+        ..=LONG => py.detach(|| caught(all)),
+        _ => watched(py, &mut looked, ended, || caught(all))?,
+    };
+    done.map_err(|what| {
+        engines.iter().for_each(|opened| opened.poison(&what));
+        panicked(&what)
+    })?;
     looked.and_then(|()| signals::check(py))?;
     first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }

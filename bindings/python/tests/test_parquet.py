@@ -570,6 +570,9 @@ def test_no_parts_out_of_place(monkeypatch):
     monkeypatch.setattr(parquet.layout, "_chunk", the_first)
     with pytest.raises(Error, match="modules overlap"):
         parquet.decrypt_bytes(secret, keys=key)
+    first.clear()  # in a plain file, too
+    with pytest.raises(Error, match="modules overlap"):
+        parquet.encrypt_bytes(written(TABLE.select(["number", "word"]), use_dictionary=False), keys=key)
     protection = parquet.layout.Protection(b"", False)
     with pytest.raises(_thrift.Damaged, match="cut or is none"):
         protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
@@ -610,6 +613,10 @@ def test_a_page_that_becomes_too_long_is_refused(monkeypatch):
     plain = written(pa.table({"n": np.arange(1000, dtype=np.int32)}), use_dictionary=False, compression="none")
     monkeypatch.setattr(parquet.layout, "MOST", 4031)
     with pytest.raises(ValueError, match=r"the data page 0 of column n in row group 0 would have 40\d\d bytes, and .* room for 4031"):
+        parquet.encrypt_bytes(plain, keys=Key.generate(128))
+    plain = written(pa.table({"n": np.arange(1, dtype=np.int32)}), use_dictionary=False, compression="none")
+    monkeypatch.setattr(parquet.layout, "MOST", 60)
+    with pytest.raises(ValueError, match=r"the data page header 0 of column n in row group 0 would have \d\d bytes, and .* room for 60"):
         parquet.encrypt_bytes(plain, keys=Key.generate(128))
 
 

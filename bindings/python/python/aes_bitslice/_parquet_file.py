@@ -138,7 +138,8 @@ def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes) -> File:
         _read_metadata(read.every(), protection, footer_key, find_key)
     for chunk in read.every():
         _read_parts(data, chunk, protection)
-    ranges = sorted(pages_of(chunk) for chunk in read.every() if chunk.key is not None)
+    # A small file could otherwise have any number of pages.
+    ranges = sorted((start, end) for start, end in map(pages_of, read.every()) if start < end)
     if any(end > start for (_, end), (start, _) in itertools.pairwise(ranges)):
         raise Damaged("modules overlap")
     return read

@@ -20,6 +20,9 @@ from ._native import AuthenticationError, Engine, GcmDecryptBatch, Key
 
 def plain_file(file: layout.File, torch: Any, device: Any) -> Any:
     """A tensor of the bytes of the plain file, of a file whose pages are still encrypted."""
+    from .torch import _engine, _name
+
+    engine = _engine(_name(device))
     keys = [chunk.key for chunk in file.every()]
     written = layout.write(file, None, Engine("cpu"), checksums=False)
     whole = torch.empty(written.size, dtype=torch.uint8, device=device)
@@ -27,10 +30,8 @@ def plain_file(file: layout.File, torch: Any, device: Any) -> Any:
         if device.type == "cpu":
             written.fill(file.data, host_bytes(whole))
         else:
-            from .torch import _engine, _name
-
             _bring(written, file.data, lanes_to(torch, device), whole)
-            decrypt(written, file, keys, _engine(_name(device)), whole)
+            decrypt(written, file, keys, engine, whole)
             torch.cuda.current_stream(device).synchronize()
     except BaseException:
         whole[:] = 0

@@ -39,7 +39,8 @@ pub(crate) struct Region {
     pub loaded: HashSet<Bit>,
     /// Those of these that are loaded only if another condition holds, too.
     pub loaded_if: HashMap<Bit, Condition>,
-    /// What they have loaded from addresses, or stored there, in so many bytes: a thread that does so again does nothing.
+    /// The bits that they have loaded or stored, by whether it was a store, the address, and the number of bytes: a thread that does it again does
+    /// nothing.
     pub accessed: HashMap<(bool, Form, u64), [Bit; 64]>,
 }
 

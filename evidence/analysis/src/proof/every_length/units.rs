@@ -86,7 +86,7 @@ pub(super) struct Begin {
     pub tile: usize,
 }
 
-/// How many there are: at least so many, and at most, if that is known.
+/// The least number of tiles, and the most; none if there may be any number.
 #[derive(Clone, Copy)]
 pub(super) struct Count {
     pub start: i128,
