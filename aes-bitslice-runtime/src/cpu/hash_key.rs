@@ -3,10 +3,12 @@
 //! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
 //! such blocks.
 
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::block::{BlockCipher, encrypt_block};
 use crate::cpu::carryless;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::Kernel;
+use crate::cpu::key::STACK_OF_KERNEL;
 use crate::cpu::modes::ghash::Powers;
 use aes_bitslice_core::ghash::Blocks;
 use std::fmt;
@@ -70,6 +72,14 @@ impl HashKey {
         self.0.blocks
     }
 
+    /// Does work that computes with it, and leaves nothing of it on the stack.
+    pub(crate) fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
+        match self.0.kernel {
+            Some(_) => scrubbed::<STACK_OF_KERNEL, _>(work),
+            None => scrubbed::<DERIVED, _>(work),
+        }
+    }
+
     /// H itself, for values derived from it: never keep it in memory that is not wiped.
     pub(crate) fn bytes(&self) -> &[u8; 16] {
         &self.0.key
@@ -107,9 +117,20 @@ impl HashKey {
         *self.product(&sum, &self.0.key)
     }
 
-    /// H^-1, which is H^(2^128 - 2); 0 if H is 0.
+    /// H^-1, H^-2, H^-4 and so on, with which [`times_power`](Self::times_power) multiplies; zeros if H is 0.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) fn inverse(&self) -> Zeroizing<[u8; 16]> {
+    pub(crate) fn inverse_powers(&self) -> Zeroizing<Vec<[u8; 16]>> {
+        let mut square = self.inverse();
+        let mut powers = Zeroizing::new(Vec::with_capacity(u64::BITS as usize));
+        for _ in 0..u64::BITS {
+            powers.push(*square);
+            square = self.product(&square, &square);
+        }
+        powers
+    }
+
+    /// H^-1, which is H^(2^128 - 2); 0 if H is 0.
+    fn inverse(&self) -> Zeroizing<[u8; 16]> {
         let (mut result, mut square) = (Zeroizing::new(ONE), self.0.key.clone());
         for _ in 1..128 {
             square = self.product(&square, &square);
@@ -118,10 +139,11 @@ impl HashKey {
         result
     }
 
-    /// An element times x^n. The time depends only on n.
+    /// An element times x^n, from x, x^2, x^4 and so on. The time depends only on n, which is a length.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) fn times_power(&self, element: &[u8; 16], x: &[u8; 16], n: u64) -> Zeroizing<[u8; 16]> {
-        if n == 0 { Zeroizing::new(*element) } else { self.product(element, &self.to_the_power(x, n)) }
+    pub(crate) fn times_power(&self, element: &[u8; 16], powers: &[[u8; 16]], n: u64) -> Zeroizing<[u8; 16]> {
+        let of_bits = powers.iter().enumerate().filter(|(bit, _)| n >> bit & 1 == 1);
+        of_bits.fold(Zeroizing::new(*element), |product, (_, power)| self.product(&product, power))
     }
 
     /// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
@@ -161,9 +183,9 @@ mod tests {
     #[test]
     fn powers_of_the_inverse_undo_powers() {
         let key = HashKey::from_bytes(std::array::from_fn(|i| (31 * i + 5) as u8));
-        let (element, inverse) = ([0x6b; 16], key.inverse());
+        let (element, inverses) = ([0x6b; 16], key.inverse_powers());
         for n in [0, 1, 2, 3, 255, 1 << 32] {
-            let undone = key.times_power(&element, &inverse, n);
+            let undone = key.times_power(&element, &inverses, n);
             assert_eq!(*key.product(&undone, &key.power(n)), element, "H^{n}");
         }
     }

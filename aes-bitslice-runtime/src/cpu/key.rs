@@ -91,7 +91,7 @@ impl Aes {
 
 /// The maximum bytes of stack used by work on a kernel, including what calls it: by the sizes of the frames 3.2 KB in a release build, and
 /// many times as much where the compiler does not optimise.
-const STACK_OF_KERNEL: usize = if cfg!(debug_assertions) { DERIVED } else { 6 << 10 };
+pub(super) const STACK_OF_KERNEL: usize = if cfg!(debug_assertions) { DERIVED } else { 6 << 10 };
 
 /// The maximum bytes of stack used by the `aes` crate and what calls it, including the round keys that they load: with VAES and 256-bit
 /// keys 8.0 KB in a release build, and 9.5 KB in a test build.

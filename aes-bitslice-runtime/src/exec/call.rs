@@ -159,13 +159,21 @@ impl<O: Pass> Call<O> {
     /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic; `None` if nothing is
     /// verified. Leaves nothing on the stack.
     pub(crate) fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        scrubbed::<DERIVED, _>(|| self.ready.verdict(bytes))
+        self.scrubbed_hash(|| self.ready.verdict(bytes))
     }
 
     /// The terms that are the tag of `bytes` bytes, which are the whole message; `None` if no tag is made. Leaves nothing on the stack.
     #[cfg(feature = "cuda")]
     pub(crate) fn tag(&self, bytes: u64) -> Option<Terms> {
-        scrubbed::<DERIVED, _>(|| self.ready.tag(bytes))
+        self.scrubbed_hash(|| self.ready.tag(bytes))
+    }
+
+    /// Does work that computes with the hash key, and leaves nothing on the stack.
+    fn scrubbed_hash<R>(&self, work: impl FnOnce() -> R) -> R {
+        match self.ready.hash_key() {
+            Some(key) => key.scrubbed(work),
+            None => work(),
+        }
     }
 
     /// Where its data may be cut.

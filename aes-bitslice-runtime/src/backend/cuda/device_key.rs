@@ -91,7 +91,7 @@ impl DeviceKey {
     /// for this device, or if the key does not allow it. The caller has entered the device.
     pub(crate) fn gcm(&self, key: &HashKey) -> Result<Option<Gcm<'_, Context>>, Error> {
         let (Some((kernel, keys)), Some(made)) = (self.gcm_kernel()?, &self.gcm) else { return Ok(None) };
-        let make = || Ok(GcmTables { tables: kernel.tables(key)?, inverse: key.inverse() });
+        let make = || Ok(GcmTables { tables: kernel.tables(key)?, inverses: key.inverse_powers() });
         Ok(Some(Gcm { tables: made.get(make)?, kernel, keys }))
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
     let gcm = Gcm {
         kernel: kernel.clone(),
         keys: &keys,
-        tables: Arc::new(GcmTables { tables: kernel.tables(&key)?, inverse: key.inverse() }),
+        tables: Arc::new(GcmTables { tables: kernel.tables(&key)?, inverses: key.inverse_powers() }),
     };
     let counter = CounterBlock::of_gcm(COUNTER, false);
     let (mut ciphertext, mut expected) = (plaintext.clone(), [0; HASH]);

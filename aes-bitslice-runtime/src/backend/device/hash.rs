@@ -77,8 +77,8 @@ const WARPGROUP: u32 = 128;
 /// What the kernel of GCM in one launch needs of a hash key.
 pub(crate) struct GcmTables<D: Driver> {
     pub(crate) tables: D::KeyMemory,
-    /// H^-1.
-    pub(crate) inverse: Zeroizing<[u8; 16]>,
+    /// H^-1, H^-2, H^-4 and so on.
+    pub(crate) inverses: Zeroizing<Vec<[u8; 16]>>,
 }
 
 /// The kernel of GCM in one launch, and what it needs of a key.
@@ -149,8 +149,8 @@ impl<D: Driver> Gcm<'_, D> {
         };
         let thread_blocks = tiles.clamp(1, (*units / (manifest.threads / WARPGROUP)).into()) as u32;
         // The factor is a power of the hash key: what the stack keeps of it is overwritten, and the launch wipes its values.
-        let launch = scrubbed::<DERIVED, _>(|| {
-            let factor = key.times_power(&terms.factor, &tables.inverse, tiles * tile - skipped - blocks);
+        let launch = key.scrubbed(|| {
+            let factor = key.times_power(&terms.factor, &tables.inverses, tiles * tile - skipped - blocks);
             let values = vec![
                 (Argument::Length, Value::U64(span.len)),
                 (Argument::Counter, Value::Words(counter_words(counter))),

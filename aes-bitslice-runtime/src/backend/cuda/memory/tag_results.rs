@@ -152,8 +152,11 @@ impl TagResult {
 impl Drop for TagResult {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
-        let is_done =
-            self.is_under_way && self.results.context.make_current().is_ok() && slot.is_done().unwrap_or(false);
+        // The driver is asked only where the call has written something.
+        let is_done = self.is_under_way
+            && slot.read() != NOTHING
+            && self.results.context.make_current().is_ok()
+            && slot.is_done().unwrap_or(false);
         if is_done {
             slot.clear();
         }
@@ -172,8 +175,9 @@ impl Slot {
         unsafe { self.memory.start.add(HASH * self.number).cast() }
     }
 
+    /// The tag, or a part of it before the call is done.
     fn read(&self) -> [u8; HASH] {
-        // SAFETY: these bytes are this slot's, and their call was waited for.
+        // SAFETY: these bytes are this slot's, and any value is one of an array of bytes.
         unsafe { self.start().read_volatile() }
     }
 
