@@ -736,6 +736,12 @@ def test_structures_are_written_as_they_were_read():
             _thrift.read(whole[:end])
 
 
+def test_a_field_of_no_type_is_damage():
+    for kind in (0, 14, 15):
+        with pytest.raises(_thrift.Damaged):
+            _thrift.read(bytes([1 << 4 | kind, 0, 0]))
+
+
 def test_a_number_of_more_than_64_bits_is_an_error():
     """As it was read it could not be written again."""
     for digits, number in [("ffffffffffffffffff01", -(2**63)), ("feffffffffffffffff01", 2**63 - 1)]:

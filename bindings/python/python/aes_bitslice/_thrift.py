@@ -132,7 +132,7 @@ def _struct(data: Any, at: int) -> tuple[Struct, int]:
             number, at = _integer(data, at)
         # A boolean is in its type.
         value = None
-        if kind > FALSE:
+        if kind not in (TRUE, FALSE):
             value, at = _READ[kind](data, at)
         fields[number] = kind, value
 
