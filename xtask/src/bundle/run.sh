@@ -140,8 +140,8 @@ sealed() {
         done=$backend
     done
     for times in "$files"/*.times; do
-        name=$(basename "$times" .times)
-        sed 1d "$times" | sort -n | sed -n 3p | awk -v what="$name" -v bytes=$bytes '{ print what, bytes / $1 }'
+        what=$(basename "$times" .times)
+        sed 1d "$times" | sort -n | sed -n 3p | awk -v what="$what" -v bytes=$bytes '{ print what, bytes / $1 }'
     done
     rm -rf "$files"
     [ "${done:-}" = cuda ]
