@@ -49,3 +49,9 @@ def test_there_are_programs():
     """The first one needs nothing."""
     found = [program.values[0] for program in programs()]
     assert len(found) >= 13 and not found[0].startswith("# needs")
+
+
+def test_tables_have_a_row_a_line():
+    """A page that was wrapped as text shows its tables as paragraphs."""
+    pages = [page for folder in (ROOT, ROOT / "docs", ROOT / "bindings/python") for page in folder.glob("*.md")]
+    assert len(pages) > 20 and not [page.name for page in pages if "| |--" in page.read_text()]
