@@ -50,6 +50,35 @@ def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
     assert len(begun) == len(ended) + 2 and len(begun) < 100
 
 
+def test_no_thread_goes_on_after_ctrl_c_and_ctrl_c_again(monkeypatch):
+    """They write plaintext to memory that is cleared then."""
+    monkeypatch.setattr(_lanes, "_threads", lambda: 2)
+    join, joins, here, begun, go, ended = threading.Thread.join, [], threading.get_ident(), threading.Event(), threading.Event(), []
+
+    def interrupted(thread, timeout=None):
+        joins.append(thread)
+        if len(joins) <= 3:
+            raise KeyboardInterrupt
+        go.set()
+        join(thread, timeout)
+
+    def work(lane, piece):
+        if threading.get_ident() == here:
+            assert begun.wait(60)
+            return
+        begun.set()
+        assert go.wait(60)
+        ended.append(piece)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _lanes.HostLane().map(work, range(2), 1)
+        assert len(ended) == 1 and not joins[0].is_alive()
+    finally:
+        go.set()
+
+
 @pytest.mark.parametrize("threads", [0, 2])
 def test_where_the_system_starts_no_more_threads(threads, monkeypatch):
     """The others do all the work, this one alone if need be, and no limit is an error."""

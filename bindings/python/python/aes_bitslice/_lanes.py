@@ -150,9 +150,8 @@ def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], thr
             for other in others:
                 other.start()
         work_on()
-        _join(others)
     finally:
-        # Ctrl-C may have ended the starting, or the waiting.
+        # Ctrl-C may have ended the starting.
         left.clear()
         _join(others)
     if errors:
@@ -162,9 +161,17 @@ def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], thr
 
 
 def _join(threads: list[threading.Thread]) -> None:
+    """Waits for threads that were started. Ctrl-C comes after that: they write to memory that is cleared then."""
+    # Not in a variable: it keeps this frame.
+    errors = list[BaseException]()
     for thread in threads:
-        if thread.ident is not None:
-            thread.join()
+        while thread.ident is not None and thread.is_alive():
+            try:
+                thread.join()
+            except BaseException as error:
+                errors[:] = [error]
+    if errors:
+        raise errors.pop()
 
 
 def host_bytes(array: Any) -> memoryview:
