@@ -3,6 +3,7 @@
 import io
 import mmap
 import os
+from contextlib import ExitStack
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -149,9 +150,56 @@ def test_blocks_of_a_byte_are_decrypted_a_few_at_a_time(monkeypatch):
     assert calls == [(0, 16), (16, 32), (32, 48), (48, 50)]
 
 
+@pytest.mark.parametrize("block", [MIB + 1, (1 << 32) - 1])
+def test_no_more_is_asked_for_than_the_file_has(block):
+    """As a header, which is not authenticated, may say: blocks of 4 GiB."""
+
+    class Asked(io.BytesIO):
+        most = 0
+
+        def read(self, size=-1):
+            self.most = max(self.most, size)
+            return super().read(size)
+
+    key, message = os.urandom(16), os.urandom(40)
+    source = Asked(encrypted(key, b"", message, block))
+    with iceberg.open(source, key=Key(key)) as file:
+        assert file.read() == message
+    assert source.most == 28 + 40
+
+
+def test_what_no_file_object_does():
+    key, stream = Key.generate(128), io.BytesIO()
+    iceberg.encrypt(io.BytesIO(b"a manifest"), stream, key=key)
+    file = iceberg.open(stream, key=key)
+    raw = file.raw
+    for whence in (3, 4, 9):
+        with pytest.raises(ValueError, match=f"whence must be 0, 1 or 2, not {whence}|whence value {whence}"):
+            file.seek(0, whence)
+        with pytest.raises(ValueError, match=f"whence must be 0, 1 or 2, not {whence}"):
+            raw.seek(0, whence)
+    file.close()
+    raw.close()
+    with pytest.raises(ValueError, match="closed"):
+        raw.readinto(bytearray(4))
+    assert not hasattr(raw, "_cipher")
+
+
+def test_a_reader_is_closed_though_its_source_cannot_be():
+    key, stream = Key.generate(128), io.BytesIO()
+    iceberg.encrypt(io.BytesIO(b"a manifest"), stream, key=key)
+    file = iceberg.open(stream, key=key)
+    raw, source = file.raw, ExitStack()
+    source.callback(lambda: 1 // 0)
+    raw.closes = source
+    with pytest.raises(ZeroDivisionError):
+        raw.close()
+    assert raw.closed
+
+
 class WouldBlock(io.BytesIO):
     def read(self, size=-1):
-        return super().read(min(size, 5)) or None
+        return None if self.tell() > 9 else super().read(min(size, 5))
 
 
 def test_a_source_that_would_block_is_no_end():
@@ -160,7 +208,7 @@ def test_a_source_that_would_block_is_no_end():
     with pytest.raises(BlockingIOError, match="source is non-blocking"):
         iceberg.encrypt(WouldBlock(b"a manifest"), message, key=key)
     with pytest.raises(BlockingIOError, match="source is non-blocking"):
-        iceberg.decrypt(WouldBlock(sealed.getvalue()[:-1]), message, key=key, length=len(sealed.getvalue()) - 1)
+        iceberg.decrypt(WouldBlock(sealed.getvalue()), message, key=key)
     assert message_of(sealed.getvalue(), key=key) == b"a manifest"
 
 

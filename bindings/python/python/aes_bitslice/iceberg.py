@@ -128,7 +128,10 @@ class _Reader(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}[whence]
+        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}
+        if whence not in starts:
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence!r}")
+        start = starts[whence]
         if start + offset < 0:
             raise ValueError(f"the position {start + offset} is before the start of the message")
         self._at = start + offset
@@ -141,6 +144,8 @@ class _Reader(io.RawIOBase):
         return b"".join(pieces)
 
     def readinto(self, buffer: Any, /) -> int:
+        if self.closed:
+            raise ValueError("the file is closed")
         view = memoryview(buffer).cast("B")
         # Also an empty message has a block, which is verified.
         if not view or self._at >= max(self._length, 1):
@@ -157,9 +162,10 @@ class _Reader(io.RawIOBase):
         """The blocks from number `first` to before `last`."""
         whole = self._block + _NONCE + _TAG
         self._file.seek(_HEADER + first * whole)
-        data = bytearray(read(self._file, (last - first) * whole))
-        end = _HEADER + self._length + self._count * (_NONCE + _TAG)
-        if len(data) != min((last - first) * whole, end - _HEADER - first * whole):
+        # No more than the file has: its header, which is not authenticated, may say that blocks have 4 GiB.
+        count = min((last - first) * whole, self._length + self._count * (_NONCE + _TAG) - first * whole)
+        data = bytearray(read(self._file, count))
+        if len(data) != count:
             raise AuthenticationError(f"{self._name}the file has become shorter since it was opened")
         starts = range(0, len(data), whole)
         ranges = [(start + _NONCE, min(start + whole, len(data)) - _TAG) for start in starts]
@@ -174,9 +180,13 @@ class _Reader(io.RawIOBase):
         return [memoryview(data)[start:end] for start, end in ranges]
 
     def close(self) -> None:
-        if self.closes is not None:
-            self.closes.close()
-        super().close()
+        # The key goes with it.
+        self.__dict__.pop("_cipher", None)
+        try:
+            if self.closes is not None:
+                self.closes.close()
+        finally:
+            super().close()
 
 
 def _aads(prefix: bytes, first: int, count: int) -> list[bytes]:
