@@ -29,6 +29,7 @@ from conftest import VECTORS, BoundedLane
 reference = pytest.importorskip("safetensors", reason="safetensors is not installed")
 
 SEGMENT = 1 << 20
+MOST_DIMENSIONS = getattr(np, "MAXDIMS", 64)
 NUMPY_TYPES = "float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool complex64".split()
 
 
@@ -290,6 +291,17 @@ def test_the_longest_header_is_that_of_the_package(key, longer, tmp_path):
     sealed = io.BytesIO(aes_bitslice.seal_bytes((tmp_path / "plain").read_bytes(), key=key))
     with pytest.raises(Error, match="it has no header" if longer else "its header is damaged"):
         load_file(sealed, framework="np", key=key)
+
+
+def test_more_dimensions_than_numpy_has_are_refused(key, tmp_path):
+    for dimensions in (MOST_DIMENSIONS, MOST_DIMENSIONS + 1):
+        header = header_of({"a": entry(0, 1, shape=[1] * dimensions)})
+        (tmp_path / str(dimensions)).write_bytes(aes_bitslice.seal_bytes(header + b"x", key=key))
+    assert load_file(tmp_path / str(MOST_DIMENSIONS), framework="np", key=key)["a"].ndim == MOST_DIMENSIONS
+    path = tmp_path / str(MOST_DIMENSIONS + 1)
+    for read in (load_file, lambda path, **options: safe_open(path, **options).get_tensor("a")):
+        with pytest.raises(Error, match=f"^{path}: the tensor 'a' has {path.name} dimensions, and NumPy has at most {MOST_DIMENSIONS}$"):
+            read(path, framework="np", key=key)
 
 
 def test_a_name_that_is_there_twice_is_refused(key):

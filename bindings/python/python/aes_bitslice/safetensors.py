@@ -19,6 +19,7 @@ import json
 import math
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -233,6 +234,8 @@ class safe_open:
     def _shape(self, name: str) -> list[int]:
         """The framework's shape of a tensor."""
         tensor, dtype = self._tensors[name], self._type(name)
+        if len(tensor.shape) > self._framework.dimensions:
+            raise Error(f"{self._name}the tensor {name!r} has {len(tensor.shape)} dimensions, and {self._framework.name} has at most {self._framework.dimensions}")
         last, several = tensor.shape[-1:] or [1], _elements(tensor.type, dtype)
         if last[0] % several:
             raise Error(f"{self._name}the tensor {name!r} has the shape {tensor.shape}, and an element of {self._framework.name} holds {several} of its elements: the last length must be a multiple of {several}")
@@ -321,6 +324,8 @@ class _NumPy:
         if str(device) != "cpu":
             raise ValueError(f'with NumPy, device must be "cpu", not {device!r}')
         self._numpy = numpy
+        #: The most of an array: 64 since NumPy 2, which has no such name.
+        self.dimensions: int = getattr(numpy, "MAXDIMS", 64)
         self.memory = Memory(_cpu(), functools.partial(numpy.empty, dtype=numpy.uint8), HostLane())
 
     def type(self, name: str) -> Any:
@@ -342,6 +347,7 @@ class _NumPy:
 
 class _Torch:
     name = "PyTorch"
+    dimensions = sys.maxsize
 
     def __init__(self, device: Any) -> None:
         import torch
