@@ -91,7 +91,10 @@ def evaluate(generator: Cipher, key: DpfKey) -> Numbers:
 
 
 def main() -> None:
-    levels = int(sys.argv[1]) if len(sys.argv) > 1 else 16
+    given = sys.argv[1] if len(sys.argv) > 1 else "16"
+    if not given.isdecimal() or int(given) < 1:
+        sys.exit(f"LEVELS must be a number from 1 on, not {given}")
+    levels = int(given)
     generator = Engine().cipher(Key(PUBLIC_KEY))
     point = secrets.randbelow(2**levels)
     keys = generate(generator, levels, point, 1234)

@@ -45,6 +45,12 @@ def test_program(program, tmp_path):
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.parametrize("levels", ["0", "-1", "many"])
+def test_an_example_says_what_is_wrong(levels):
+    ran = subprocess.run([sys.executable, ROOT / "examples/dpf.py", levels], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, f"LEVELS must be a number from 1 on, not {levels}\n")
+
+
 def test_there_are_programs():
     """The first one needs nothing."""
     found = [program.values[0] for program in programs()]
