@@ -39,6 +39,11 @@ impl<'a> Header<'a> {
         Ok((header, data.len() - left.0.len()))
     }
 
+    /// Whether it is of a data page, of version 1 or 2.
+    pub fn is_data(&self) -> bool {
+        matches!(self.kind, 0 | 3)
+    }
+
     /// The bytes of the header for a page of another size; with a checksum, also where in them its number is, which is to be set.
     pub fn write(&self, compressed: i32, checksum: bool) -> Result<(Vec<u8>, Option<usize>), NoMemory> {
         let (mut out, mut place, mut last) = (room(MOST + self.rest.map_or(0, |(_, _, rest)| rest.len()))?, None, 3);

@@ -357,6 +357,12 @@ impl Column {
             } else {
                 let (header, size) = Header::read(data.get(at..).ok_or_else(outside)?).map_err(damaged)?;
                 module.kind = if header.is_dictionary { DICTIONARY } else { DATA };
+                if self.seals.is_some() && !(header.is_data() || header.is_dictionary && at == self.bytes.start) {
+                    // Encrypted, readers would look for another module there.
+                    let of_no_kind =
+                        |name| damaged(format!("{name} is of another kind, or a dictionary after other pages"));
+                    return Err(self.wrong(module, of_no_kind));
+                }
                 let bytes = usize::try_from(header.compressed).ok();
                 let body_end = bytes.map(|bytes| at + size + bytes).filter(|end| *end <= data.len());
                 (header, at + size..body_end.ok_or_else(outside)?)

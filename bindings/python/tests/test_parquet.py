@@ -207,6 +207,21 @@ def test_a_column_may_have_the_key_of_the_footer():
     assert tells(secret, 0) == tells(secret, 1) == NOT_SECRET and tells(secret, 2) > NOT_SECRET
 
 
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+@pytest.mark.parametrize("of_column", [None, b"of the footer", b"of the column"])
+def test_metadata_of_a_column_beside_the_key_of_the_footer(of_column, plaintext_footer):
+    key, asked = Key.generate(128), {}
+    of_number = key if of_column is None else (key, of_column)
+    secret = parquet.encrypt_bytes(written(), keys={None: (key, b"of the footer"), "number": of_number}, plaintext_footer=plaintext_footer)
+
+    def find(column, metadata):
+        asked[column] = metadata
+        return key
+
+    assert read(parquet.decrypt_bytes(secret, keys=find)).equals(TABLE)
+    assert asked == {None: b"of the footer"} | ({"number": of_column} if of_column == b"of the column" else {})
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 @pytest.mark.parametrize("plaintext_footer", [False, True])
 def test_small_tables(rows, plaintext_footer):
@@ -358,6 +373,9 @@ def test_wrong_and_missing_keys(tmp_path, plaintext_footer):
     refused(tmp_path, secret, AuthenticationError, "column metadata of column number", keys=keys[None])
     refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(Kms()))
     refused(tmp_path, secret, TypeError, "a key must be a Key, not bytes", keys=lambda column, metadata: bytes(16))
+    no_others = "no key in keys for the columns number, list.list.element$"
+    refused(tmp_path, secret, ValueError, no_others, keys=lambda column, metadata: keys[None] if column is None else None)
+    refused(tmp_path, secret, ValueError, "no key for the footer", keys=lambda column, metadata: None)
     refused(tmp_path, secret, TypeError, "keys must be", keys=bytes(16))
     refused(tmp_path, secret, ValueError, "XTS", keys=Key.generate(256, xts=True))
 
@@ -396,7 +414,8 @@ def test_what_a_service_says_is_not_hidden():
         ({"keys": {None: bytes(16)}}, TypeError, "a key must be a Key, not bytes"),
         ({"keys": {None: (Key(bytes(16)), 9)}}, TypeError, "bytes-like"),
         ({"keys": Key(bytes(16)), "algorithm": "AES_GCM"}, ValueError, "algorithm must be one of AES_GCM_V1, AES_GCM_CTR_V1, not 'AES_GCM'"),
-        ({"keys": Key(bytes(16)), "aad_prefix": "text"}, TypeError, "bytes-like"),
+        ({"keys": Key(bytes(16)), "aad_prefix": "text"}, TypeError, "^aad_prefix must be a bytes-like object, not str"),
+        ({"keys": Key(bytes(16)), "footer": True}, TypeError, r"^encrypt_bytes\(\) got an unexpected keyword argument 'footer'"),
     ],
 )
 def test_wrong_arguments(options, kind, message):
@@ -410,6 +429,20 @@ def test_a_source_of_text_is_refused(tmp_path):
         with open(tmp_path / "source") as source, pytest.raises(TypeError, match='open it with the mode "rb"'):
             work(source, tmp_path / "new", keys=Key.generate(128))
     assert os.listdir(tmp_path) == ["source"]
+
+
+def test_a_source_after_its_end(tmp_path):
+    source = io.BytesIO(written())
+    source.seek(1 << 20)
+    for work in (parquet.encrypt, parquet.decrypt):
+        with pytest.raises(Error, match="no Parquet file"):
+            work(source, tmp_path / "new", keys=Key.generate(128))
+        source.seek(1 << 20)
+
+
+def test_the_longest_beginning_of_a_path_counts():
+    find = parquet._by_beginning({None: 0, "a": 1, "a.b": 2, "ab": 3})
+    assert [find(path) for path in (None, "a", "a.c", "a.b", "a.b.c.d", "a.bc", "ab", "abc", "b")] == [0, 1, 1, 2, 2, 1, 3, None, None]
 
 
 class OnlyReads:
@@ -576,6 +609,83 @@ def test_no_parts_out_of_place(monkeypatch):
     protection = parquet.layout.Protection(b"", False)
     with pytest.raises(_thrift.Damaged, match="cut or is none"):
         protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
+
+
+@pytest.mark.parametrize("part", ["Bloom filter", "column index", "offset index"])
+def test_no_bloom_filter_or_index_is_read_twice(part, monkeypatch):
+    """Else a small file has any number of them, each of which takes memory."""
+
+    def one_for_all(changed):
+        first, *others = _thrift.structs(_thrift.structs(changed, 4)[0], 1)
+        for chunk in others:
+            if part == "Bloom filter":
+                chunk[3][1][14] = first[3][1][14]
+            else:
+                number = 6 if part == "column index" else 4
+                chunk[number] = first[number]
+
+    plain = written(write_page_index=True, bloom_filter_options={"number": {"ndv": 9}})
+    reads, at = [], _thrift.read
+    monkeypatch.setattr(parquet.layout.thrift, "read", lambda data, *place: reads.append(place) or at(data, *place))
+    parquet.encrypt_bytes(plain, keys=Key.generate(128))
+    most = len(reads)
+    changed = with_footer(plain, one_for_all)
+    reads.clear()
+    with pytest.raises(Error, match="modules overlap"):
+        parquet.encrypt_bytes(changed, keys=Key.generate(128))
+    assert reads[1:] and len(set(reads)) == len(reads) < most
+
+
+@pytest.mark.parametrize("inside", [0, 1])
+def test_an_index_within_pages_is_refused(inside):
+    def moved(changed):
+        chunk = _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0]
+        chunk[6] = _thrift.I64, parquet.layout.pages_of(SimpleNamespace(metadata=chunk[3][1]))[inside] - inside
+
+    with pytest.raises(Error, match="modules overlap|is none"):
+        parquet.encrypt_bytes(with_footer(written(write_page_index=True), moved), keys=Key.generate(128))
+
+
+def test_little_is_read_of_what_is_not_authentic(monkeypatch):
+    """Before an encrypted footer stands what nothing authenticates yet."""
+    key, lengths, read_it = Key.generate(128), [], _thrift.read
+    monkeypatch.setattr(parquet.layout.thrift, "read", lambda data, *at: lengths.append(len(data)) or read_it(data, *at))
+    many = bytes.fromhex("19f9") + bytes([0x80, 0x80, 0x80, 0x01]) + bytes(1 << 21)
+    with pytest.raises(Error, match="damaged"):
+        parquet.decrypt_bytes(b"PARE" + many + len(many).to_bytes(4, "little") + b"PARE", keys=key)
+    assert lengths == [1 << 20]
+    monkeypatch.undo()
+    # A footer that is longer is read whole.
+    secret = parquet.encrypt_bytes(written(TABLE.replace_schema_metadata({"a": "b" * (2 << 20)})), keys=key)
+    assert read(parquet.decrypt_bytes(secret, keys=key)).equals(TABLE)
+
+
+def page_of(kind, header, body):
+    return _thrift.write({**header, 1: (_thrift.I32, kind)}) + body
+
+
+@pytest.mark.parametrize("kinds", ["2 2 0", "0 2", "1 0", "2 1 0", "4 0", "0 -1"])
+def test_pages_that_encrypted_files_cannot_have_are_refused(kinds):
+    """What was made of them could not be read: a reader takes all pages but the first for those of data."""
+    plain = written(pa.table({"n": np.arange(9, dtype=np.int32)}), use_dictionary=False, compression="none")
+
+    def of_kinds(kinds):
+        header, body = _thrift.read(plain, 4)
+        body = plain[body : body + header[3][1]]
+        pages = b"".join(page_of(int(kind), header, body) for kind in kinds.split())
+        changed, start = footer(plain)
+        fields = _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0][3][1]
+        fields[7], fields[9] = (_thrift.I64, len(pages)), (_thrift.I64, 4)
+        end = _thrift.write(changed)
+        return b"PAR1" + pages + end + len(end).to_bytes(4, "little") + b"PAR1"
+
+    key = Key.generate(128)
+    with pytest.raises(Error, match="of column n in row group 0 is of another kind, or a dictionary after other pages"):
+        parquet.encrypt_bytes(of_kinds(kinds), keys=key)
+    for fine in ("0 3", "2 0", "2 3 0"):
+        assert len(parquet.decrypt_bytes(parquet.encrypt_bytes(of_kinds(fine), keys=key), keys=key)) > 100
+    # Columns that are not encrypted stay as they are.
+    assert parquet.encrypt_bytes(of_kinds(kinds), keys={None: key})
 
 
 def with_footer(plain, change):

@@ -9,7 +9,6 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 from __future__ import annotations
 
 import functools
-import itertools
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 from . import _thrift as thrift
 from ._lanes import HostLane
-from ._modules import BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, FOOTER, OFFSET_INDEX, Module, Protection
+from ._modules import BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, DATA_PAGE, FOOTER, OFFSET_INDEX, Module, Protection
 from ._native import AuthenticationError, Cipher, Engine, Key, _ParquetPages, random_bytes
 from ._new_bytes import new_bytes
 from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, Struct
@@ -31,6 +30,8 @@ _NAMES = {number: name for name, number in ALGORITHMS.items()}
 UNIQUE = 8
 #: The most bytes of a module in the file: what the format numbers in 32 bits, with a sign.
 MOST = (1 << 31) - 1
+#: The most bytes of what is before an encrypted footer: the algorithm, a prefix and the metadata of a key.
+_MOST_UNAUTHENTICATED = 1 << 20
 
 #: The key of a column, or of the footer (None), given its metadata; None if there is none.
 FindKey = Callable[[str | None, bytes], Key | None]
@@ -136,12 +137,7 @@ def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes) -> File:
     )
     if protection is not None:
         _read_metadata(read.every(), protection, footer_key, find_key)
-    for chunk in read.every():
-        _read_parts(data, chunk, protection)
-    # A small file could otherwise have any number of pages.
-    ranges = sorted((start, end) for start, end in map(pages_of, read.every()) if start < end)
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(ranges)):
-        raise Damaged("modules overlap")
+    _read_parts(data, read.every(), protection)
     return read
 
 
@@ -159,7 +155,8 @@ def _ends(data: Any) -> tuple[bytes, Any]:
 def _read_footer(data: Any, find_key: FindKey, expected: int, prefix: bytes) -> tuple[Struct, Key | None, Protection | None]:
     """The footer, its key, and how the file is encrypted, if it is."""
     magic, whole = _ends(data)
-    first, end = thrift.read(whole)
+    # Of an encrypted footer, it is a few names. Nothing authenticates it yet, and in memory it takes many times its bytes.
+    first, end = thrift.read(whole[:_MOST_UNAUTHENTICATED] if magic == ENCRYPTED else whole)
     if magic == PLAIN and 8 not in first:
         return first, None, None
     algorithm, metadata = (1, 2) if magic == ENCRYPTED else (8, 9)
@@ -237,34 +234,49 @@ def pages_of(chunk: Chunk) -> tuple[int, int]:
     return start, start + thrift.get(chunk.metadata, 7, I64)
 
 
-def _places(chunk: Chunk) -> dict[int, int]:
-    """Where a Bloom filter and the indexes begin, by kind."""
+def _places(chunk: Chunk) -> list[tuple[int, int, Chunk]]:
+    """Where the pages of a chunk, if it has any, its Bloom filter and its indexes begin, and their kinds."""
+    start, end = pages_of(chunk)
     named = {BLOOM_HEADER: (chunk.metadata, 14), COLUMN_INDEX: (chunk.fields, 6), OFFSET_INDEX: (chunk.fields, 4)}
-    return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
+    places = [(thrift.get(fields, number, I64), kind, chunk) for kind, (fields, number) in named.items() if number in fields]
+    return places if start == end else [(start, DATA_PAGE, chunk), *places]
 
 
-def _read_parts(data: memoryview, chunk: Chunk, protection: Protection | None) -> None:
-    """Reads the Bloom filter and the indexes of a chunk."""
+def _read_parts(data: memoryview, chunks: list[Chunk], protection: Protection | None) -> None:
+    """Reads the Bloom filters and the indexes of chunks in the order of the file, no byte twice: a small file could otherwise have any
+    number of them, or of pages."""
+    for chunk in chunks:
+        _cut(data, *pages_of(chunk))
+    after = 0
+    for at, kind, chunk in sorted((place for chunk in chunks for place in _places(chunk)), key=lambda place: place[0]):
+        if 0 <= at < after:
+            raise Damaged("modules overlap")
+        after = _read_part(data, at, kind, chunk, protection)
 
-    def cut(start: int, end: int) -> Any:
-        if not 0 <= start <= end <= len(data):
-            raise Damaged("an offset or a size is not within the file")
-        return data[start:end]
 
-    cut(*pages_of(chunk))
-    for kind, at in _places(chunk).items():
-        if chunk.key is not None and protection is not None:
-            frame = protection.frame(kind, data, at)
-            chunk.parts[kind], end = protection.open(chunk.key, chunk.module(kind), frame), at + len(frame)
-            if kind == BLOOM_HEADER:
-                frame = protection.frame(BLOOM_FILTER, data, end)
-                chunk.parts[BLOOM_FILTER] = protection.open(chunk.key, chunk.module(BLOOM_FILTER), frame)
-        else:
-            cut(at, at)
-            fields, end = thrift.read(data, at)
-            chunk.parts[kind] = data[at:end]
-            if kind == BLOOM_HEADER:
-                chunk.parts[BLOOM_FILTER] = cut(end, end + thrift.get(fields, 1, I32))
+def _read_part(data: memoryview, at: int, kind: int, chunk: Chunk, protection: Protection | None) -> int:
+    """Reads what begins at a byte, if it is not pages; returns the byte after it."""
+    if kind == DATA_PAGE:
+        return pages_of(chunk)[1]
+    if chunk.key is not None and protection is not None:
+        for each in (BLOOM_HEADER, BLOOM_FILTER) if kind == BLOOM_HEADER else (kind,):
+            frame = protection.frame(each, data, at)
+            chunk.parts[each] = protection.open(chunk.key, chunk.module(each), frame)
+            at += len(frame)
+        return at
+    _cut(data, at, at)
+    fields, end = thrift.read(data, at)
+    chunk.parts[kind] = data[at:end]
+    if kind == BLOOM_HEADER:
+        start, end = end, end + thrift.get(fields, 1, I32)
+        chunk.parts[BLOOM_FILTER] = _cut(data, start, end)
+    return end
+
+
+def _cut(data: memoryview, start: int, end: int) -> memoryview:
+    if not 0 <= start <= end <= len(data):
+        raise Damaged("an offset or a size is not within the file")
+    return data[start:end]
 
 
 class Written(NamedTuple):
@@ -413,12 +425,14 @@ def _protect_metadata(chunks: list[Chunk], plan: Plan, protection: Protection) -
         if chunk.key is None:
             continue
         own = plan.columns[chunk.path]
-        if own.key == plan.footer.key:
+        # Metadata of its own is for the column's readers, also beside the key of the footer.
+        as_footer = own.key == plan.footer.key and own.metadata in (None, plan.footer.metadata)
+        if as_footer:
             chunk.fields[8] = STRUCT, {1: (STRUCT, {})}
         else:
             of_key = {1: chunk.metadata[3]} | ({} if own.metadata is None else {2: (BINARY, own.metadata)})
             chunk.fields[8] = STRUCT, {2: (STRUCT, of_key)}
-        if own.key == plan.footer.key and not plan.plaintext_footer:
+        if as_footer and not plan.plaintext_footer:
             continue
         chunk.fields[9] = BINARY, protection.sealed(own.key, chunk.module(COLUMN), thrift.write(chunk.metadata))
         del chunk.fields[3]

@@ -16,11 +16,14 @@ stay as they are: no value is decoded. A file is in memory twice, as it was and 
 `keys` says which keys a file has:
 
 - a `Key`: of the footer and of all columns;
-- a dictionary: by the path of a column ("a", or "a.list.element" for the elements of a list), or by its beginning ("a");
-  None is the footer. Columns without a key are not encrypted. To encrypt, a value may also be a key and its metadata,
-  bytes which the file keeps for its readers: `new_key` makes both;
-- to decrypt, a function of a column's path, or None, and the metadata of its key, which returns the key: `keys_of` makes
-  one from a key management service as pyarrow and Spark use it.
+- a dictionary: by the path of a column ("a", or "a.list.element" for the elements of a list), or by names that it begins
+  with ("a"), of which the longest counts; None is the footer, which must be there. Columns without a key are neither
+  encrypted nor authenticated. To encrypt, a value may also be a key and its metadata, bytes which the file keeps for its
+  readers: `new_key` makes both;
+- to decrypt, a function of a column's path, or None for the footer, and the metadata of its key, which returns the key,
+  or None if it has none: `keys_of` makes one from a key management service as pyarrow and Spark use it.
+
+To decrypt, each encrypted column needs a key, except those under the footer's.
 
 The format: https://github.com/apache/parquet-format/blob/master/Encryption.md
 """
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Kms", "Tensors", "decrypt", "decrypt_bytes", "decrypt_tensors", "encrypt", "encrypt_bytes", "keys_of", "new_key"]
 
 _Keys = Key | Mapping[str | None, Key]
-_FindKey = Callable[[str | None, bytes], Key]
+_FindKey = Callable[[str | None, bytes], Key | None]
 _KeysToWrite = Key | Mapping[str | None, Key | tuple[Key, bytes]]
 _Value = TypeVar("_Value")
 
@@ -75,8 +78,9 @@ def decrypt(
     engine: where to decrypt pages; the CPU if none is given. To a GPU they are copied, and back.
 
     AuthenticationError: a key, the algorithm or the prefix is wrong, or the file was changed. ValueError: a key is missing. Error: it is
-    no encrypted Parquet file. Then no file appears. Pages under AES_GCM_CTR_V1 are not authenticated: changed ones, and
-    a wrong key of theirs alone, are not noticed.
+    no encrypted Parquet file, or what tells where its modules are was changed: lengths, magic bytes, structures of the footer. Then no file
+    appears. Columns that are not encrypted are not authenticated, nor are pages under AES_GCM_CTR_V1: changed ones, and a wrong key of
+    these pages alone, are not noticed.
     """
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
         return write(_decrypted(_whole(file), keys, algorithm, aad_prefix, engine))
@@ -161,20 +165,27 @@ def encrypt(
     ValueError: `keys` names a column that the file does not have, or no key for the footer. Error: the file is no Parquet file, or is encrypted.
     Then no file appears.
     """
-    options: dict[str, Any] = {"plaintext_footer": plaintext_footer, "aad_prefix": aad_prefix, "store_aad_prefix": store_aad_prefix}
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        return write(_encrypted(_whole(file), keys, algorithm, engine=engine, **options))
+        return write(_encrypted(_whole(file), keys, algorithm, plaintext_footer, aad_prefix, store_aad_prefix, engine))
 
 
-def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "AES_GCM_V1", **options: Any) -> bytes:
+def encrypt_bytes(
+    data: Buffer,
+    *,
+    keys: _KeysToWrite,
+    algorithm: _Algorithm = "AES_GCM_V1",
+    plaintext_footer: bool = False,
+    aad_prefix: Buffer | None = None,
+    store_aad_prefix: bool = True,
+    engine: Engine | None = None,
+) -> bytes:
     """Encrypts a Parquet file in memory: returns the bytes of the encrypted one.
 
     data: the bytes of the plain file.
-    keys, algorithm: as for `encrypt`.
-    options: plaintext_footer, aad_prefix, store_aad_prefix and engine, as for `encrypt`.
+    keys, algorithm, plaintext_footer, aad_prefix, store_aad_prefix, engine: as for `encrypt`.
     """
     with _named(None):
-        return _encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options)
+        return _encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, plaintext_footer, aad_prefix, store_aad_prefix, engine)
 
 
 def _encrypted_file(file: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None) -> layout.File:
@@ -195,11 +206,10 @@ def _encrypted(
     file: Any,
     keys: _KeysToWrite,
     algorithm: str,
-    *,
-    plaintext_footer: bool = False,
-    aad_prefix: Buffer | None = None,
-    store_aad_prefix: bool = True,
-    engine: Engine | None = None,
+    plaintext_footer: bool,
+    aad_prefix: Buffer | None,
+    store_aad_prefix: bool,
+    engine: Engine | None,
 ) -> bytes:
     """The bytes of the encrypted file."""
     number, prefix = _number(algorithm), _prefix(aad_prefix)
@@ -219,19 +229,25 @@ def _finder(keys: _Keys | _FindKey) -> layout.FindKey:
         of_all = _checked(keys)
         return lambda column, metadata: of_all
     if isinstance(keys, Mapping):
-        by_path = {path: _checked(key) for path, key in keys.items()}
-        return lambda column, metadata: _of_path(by_path, column)
+        of_path = _by_beginning({path: _checked(key) for path, key in keys.items()})
+        return lambda column, metadata: of_path(column)
     if callable(keys):
         find = keys
-        return lambda column, metadata: _checked(find(column, metadata))
+        return lambda column, metadata: None if (key := find(column, metadata)) is None else _checked(key)
     raise TypeError(f"keys must be a Key, a dictionary or a function, not {type(keys).__name__}")
 
 
-def _of_path(by_path: Mapping[str | None, _Value], path: str | None) -> _Value | None:
-    """The value for a path, or for the longest beginning of it."""
-    while path is not None and path not in by_path and "." in path:
-        path = path.rpartition(".")[0]
-    return by_path.get(path)
+def _by_beginning(by_path: Mapping[str | None, _Value]) -> Callable[[str | None], _Value | None]:
+    """The function that finds the value for a path, or for the longest beginning of it."""
+    lengths = sorted({len(name) for name in by_path if name is not None}, reverse=True)
+
+    def find(path: str | None) -> _Value | None:
+        if path is None:
+            return by_path.get(None)
+        beginnings = (path[:length] for length in lengths if length == len(path) or path[length : length + 1] == ".")
+        return next((by_path[name] for name in beginnings if name in by_path), None)
+
+    return find
 
 
 def _to_write(keys: _KeysToWrite, paths: Iterable[str]) -> tuple[layout.KeyAndMetadata, dict[str, layout.KeyAndMetadata]]:
@@ -248,8 +264,8 @@ def _to_write(keys: _KeysToWrite, paths: Iterable[str]) -> tuple[layout.KeyAndMe
     footer = by_path.get(None)
     if footer is None:
         raise ValueError("there is no key for the footer in keys, whose name there is None")
-    every = list(paths)
-    found = {path: own for path in every if (own := _of_path(by_path, path)) is not None}
+    every, of_path = list(paths), _by_beginning(by_path)
+    found = {path: own for path in every if (own := of_path(path)) is not None}
     unknown = [name for name in by_path if name is not None and not any(f"{path}.".startswith(f"{name}.") for path in every)]
     if unknown and every:
         raise ValueError(f"the file has no column {', '.join(unknown)}: its columns are {', '.join(sorted(every))}")
@@ -269,13 +285,16 @@ def _number(algorithm: str) -> int:
 
 
 def _prefix(aad_prefix: Buffer | None) -> bytes:
-    return b"" if aad_prefix is None else bytes(memoryview(aad_prefix))
+    try:
+        return b"" if aad_prefix is None else bytes(memoryview(aad_prefix))
+    except TypeError:
+        raise TypeError(f"aad_prefix must be a bytes-like object, not {type(aad_prefix).__name__}") from None
 
 
 def _whole(file: Any) -> Any:
     """The bytes of a file object from its position on, as an array."""
     start, end = span_of(file)
-    memory: Any = numpy.empty(end - start, numpy.uint8)
+    memory: Any = numpy.empty(max(end - start, 0), numpy.uint8)
     file.seek(start)
     left = memoryview(memory)
     while left:
