@@ -238,6 +238,67 @@ pub fn is_block_device(_metadata: &Metadata) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use tempfile::NamedTempFile;
+
+    /// An access list in Linux's form: tag, permissions and number of each entry. The owner reads and writes, one other user reads.
+    #[cfg(target_os = "linux")]
+    fn reader() -> Vec<u8> {
+        const NOBODY: u32 = u32::MAX;
+        let entry = |(tag, may, who): (u32, u32, u32)| [(tag | may << 16).to_le_bytes(), who.to_le_bytes()].concat();
+        let entries = [(0x01, 6, NOBODY), (0x02, 4, 7), (0x04, 0, NOBODY), (0x10, 4, NOBODY), (0x20, 0, NOBODY)];
+        [2_u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
+    }
+
+    /// Makes a file in a folder for whoever may use one of this mode there; returns also the modes that it was made with.
+    fn made(folder: &Path, mode: u32) -> (NamedTempFile, Vec<u32>) {
+        let own = folder.metadata().unwrap();
+        let (access, mut modes) = (Access { mode, owner: own.uid(), group: own.gid(), list: List::None }, vec![]);
+        let make = |mode| {
+            modes.push(mode);
+            NamedTempFile::new_in(folder)
+        };
+        (access.create(make, NamedTempFile::as_file).unwrap(), modes)
+    }
+
+    #[test]
+    fn a_file_is_made_again_only_if_more_may_use_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let once: [(u32, &[u32]); 3] = [(0o600, &[0o600]), (0o644, &[0o644]), (0o755, &[0o644])];
+        let twice: [(u32, &[u32]); 2] = [(0o640, &[0o600, 0o640]), (0o464, &[0o444, 0o464])];
+        for (mode, modes) in once.into_iter().chain(twice) {
+            assert_eq!(made(folder.path(), mode).1, modes, "{mode:o}");
+        }
+    }
+
+    /// What the list lets its users do, the mode says of the group.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_its_folder_gave_a_list_stays_as_it_was_made() {
+        use rustix::fs::{XattrFlags, setxattr};
+        let folder = tempfile::tempdir().unwrap();
+        if setxattr(folder.path(), "system.posix_acl_default", &reader(), XattrFlags::empty()).is_err() {
+            eprintln!("not tested: the file system has no access lists");
+            return;
+        }
+        let (file, modes) = made(folder.path(), 0o640);
+        assert_eq!(modes, [0o600]);
+        assert!(matches!(list::read_open(file.as_file()), List::Entries(list) if list.len() == reader().len()));
+    }
+
+    /// It is no list; or the file cannot be given to its owner, who is no user.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_whose_list_cannot_be_given_is_its_owners_alone() {
+        let file = NamedTempFile::new().unwrap();
+        let own = file.as_file().metadata().unwrap();
+        for (owner, entries) in [(own.uid(), vec![1]), (u32::MAX, reader())] {
+            let access = Access { mode: 0o640, owner, group: own.gid(), list: List::Entries(entries) };
+            assert_eq!(access.give(file.as_file()).unwrap(), Given::Less);
+            assert_eq!(file.as_file().metadata().unwrap().mode() & 0o777, 0o600, "of {owner}");
+            assert!(matches!(list::read_open(file.as_file()), List::None), "of {owner}");
+        }
+    }
 
     /// There is no such file.
     #[cfg(target_os = "linux")]

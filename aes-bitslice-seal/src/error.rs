@@ -128,3 +128,15 @@ impl From<NoMemory> for Error {
         Self::OutOfMemory
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_is_said_where_the_system_starts_no_thread() {
+        let said = |kind: io::ErrorKind| Error::Thread(kind.into()).to_string();
+        assert!(said(io::ErrorKind::WouldBlock).contains("raise a limit, such as `ulimit -u`"));
+        assert!(said(io::ErrorKind::PermissionDenied).ends_with(": permission denied"));
+    }
+}

@@ -328,6 +328,54 @@ mod tests {
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
     }
 
+    /// What follows the end, such as the next line of a terminal, is not the call's.
+    #[test]
+    fn after_its_end_an_input_is_not_read() {
+        struct Ends(Option<usize>, #[allow(dead_code, reason = "it is dropped")] SyncSender<()>);
+        impl Read for Ends {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let left = self.0.expect("it has not ended");
+                let len = left.min(buffer.len());
+                self.0 = (len > 0).then_some(left - len);
+                Ok(len)
+            }
+        }
+        for len in [0, 5, 10, 25] {
+            let (input, dropped) = sync_channel(0);
+            let write = |_: &mut Vec<u8>, chunk: &Chunk| {
+                if chunk.is_last {
+                    let said = dropped.recv_timeout(Duration::from_secs(60));
+                    assert_eq!(said, Err(RecvTimeoutError::Disconnected), "more is read");
+                }
+                Ok(())
+            };
+            run(true, Ends(Some(len), input), vec![], |_| 10, 0, |chunk, _| Ok(chunk.read), write).unwrap();
+        }
+    }
+
+    /// A byte after the chunk would tell whether it is the last.
+    #[test]
+    fn an_input_that_fails_after_a_chunk_fails_the_call() {
+        struct FailsOnce(bool);
+        impl Read for FailsOnce {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                if std::mem::replace(&mut self.0, true) { Ok(0) } else { Err(std::io::Error::other("on purpose")) }
+            }
+        }
+        let input = [7; 10][..].chain(FailsOnce(false));
+        let outcome = in_turn(input, vec![], |_| 10, 0, |chunk, _| Ok(chunk.read), |_, _| Ok(()));
+        assert!(matches!(outcome, Err(Error::Io(_))), "{outcome:?}");
+    }
+
+    /// What moves leaves a copy behind.
+    #[test]
+    fn a_chunk_has_room_for_what_is_put_after_it() {
+        let mut batch = vec![];
+        fill(&mut &[7; 25][..], &mut batch, 3, &mut 0, |_| 10, 16).unwrap();
+        let rooms: Vec<_> = batch.iter().map(|chunk| chunk.bytes.capacity()).collect();
+        assert!(rooms.iter().all(|&room| room >= 26), "{rooms:?}");
+    }
+
     #[test]
     fn a_flush_that_fails_ends_a_slow_input_within_a_batch() {
         struct Slow<'a>(&'a AtomicUsize);

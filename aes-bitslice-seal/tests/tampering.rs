@@ -40,6 +40,13 @@ fn decrypt(stream: &[u8], associated_data: &[u8]) -> (Vec<u8>, Result<u64, Error
     (out, outcome)
 }
 
+#[test]
+fn a_secret_is_not_printed() {
+    let key = Key::new(&[7; 32]).unwrap();
+    let printed = format!("{:?}, {:?}", Secret::Key(&key), Secret::Passphrase(b"swordfish"));
+    assert_eq!(printed, "Secret::Key, Secret::Passphrase");
+}
+
 /// The longest has three chunks of 256 segments.
 #[test]
 fn messages_of_every_length_come_back() {

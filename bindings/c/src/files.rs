@@ -637,6 +637,22 @@ fn as_path(text: &CStr) -> Result<&Path, Failure> {
 mod tests {
     use super::*;
     use crate::status::{AES_BITSLICE_INVALID, AES_BITSLICE_NO_MEMORY};
+    use std::ffi::CString;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_appears_before_the_end_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out");
+        let name = CString::new(output.to_str().unwrap()).unwrap();
+        let (memory, context) = (ptr::null_mut(), ptr::null_mut());
+        let sink = Sink { path: name.as_ptr(), overwrite: 0, memory, bytes: 0, write: None, context };
+        // SAFETY: the name lives.
+        let to = unsafe { To::of(&sink) }.unwrap_or_else(|failure| panic!("{}", failure.message));
+        fs::write(&output, "another's").unwrap();
+        assert_eq!(to.finish().unwrap_err().message, what_failed("write", &output, EXISTS));
+        assert_eq!(fs::read(&output).unwrap(), b"another's");
+    }
 
     #[test]
     fn every_failure_has_the_name_of_its_file() {

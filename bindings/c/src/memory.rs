@@ -214,7 +214,7 @@ mod tests {
         assert!(apart(80) && apart(48) && apart(112) && apart(144));
         assert!(!apart(49) && !apart(79) && !apart(113) && !apart(143) && !apart(0));
         let apart = |address: usize, count| data.places_apart(at(address).cast::<[u8; 16]>(), count, "tags").is_ok();
-        assert!(apart(16, 3) && apart(80, 3) && apart(64, 0) && apart(0, 0));
+        assert!(apart(16, 3) && apart(80, 3) && apart(72, 0) && apart(0, 0));
         assert!(!apart(16, 4) && !apart(80, 4) && !apart(0, 1) && !apart(144, usize::MAX / 2));
     }
 

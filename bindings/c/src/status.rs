@@ -140,5 +140,8 @@ mod tests {
         assert_eq!(Failure::from(SealError::OutOfMemory).status, AES_BITSLICE_NO_MEMORY);
         let lost = SealError::Engine(Error::Poisoned { cause: "a test".into() });
         assert_eq!(Failure::from(lost).status, AES_BITSLICE_FAILED);
+        let thread = SealError::Thread(std::io::ErrorKind::WouldBlock.into());
+        assert_eq!(Failure::from(thread).status, AES_BITSLICE_FAILED);
+        assert_eq!(Failure::from(Error::Panicked { what: "a test".into() }).status, AES_BITSLICE_BUG);
     }
 }
