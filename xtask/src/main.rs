@@ -12,7 +12,6 @@
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `benchmarks` | [`benchmarks`] | BENCHMARKS.md, the README's table and their plot, printed from measured figures |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
-//! | `rivals` | [`rivals`] | other people's code for GPUs, compared with this project's |
 //! | `demo` | [`demo`] | the main job, from start to finish |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
@@ -54,7 +53,6 @@ mod images;
 mod kernels;
 mod key;
 mod papers;
-mod rivals;
 mod sass;
 mod scratch;
 mod search;
@@ -93,8 +91,6 @@ enum Command {
     Benchmarks(benchmarks::Args),
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
-    /// Compare with public AES code of others for GPUs, in one run, from checkouts of their code, with nvcc and ncu
-    Rivals(rivals::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),
     /// Run the tests of the whole workspace
@@ -152,7 +148,6 @@ fn main() -> ExitCode {
         Command::GpuBundle(args) => bundle::run(&root, &args),
         Command::Benchmarks(args) => benchmarks::run(&root, &args),
         Command::Papers(args) => papers::run(&root, &args),
-        Command::Rivals(args) => rivals::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
         Command::Test(args) => test::run(&root, &args),
     };
