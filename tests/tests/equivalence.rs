@@ -31,9 +31,14 @@ fn main() -> ExitCode {
         every_edge,
         long_messages,
     ];
+    let on_cpus = tests_of_engines![every_length, counters_near_their_wraps];
     let compiled = tests![published_kernels];
     let needs = [Need::Device(Device::CUDA[0]), Need::CudaCompiler];
-    Tests::default().on_each(&Device::ALL, &[], tests).with(&needs, compiled).run()
+    Tests::default()
+        .on_each(&Device::ALL, &[], tests)
+        .on_each(&[Device::Cpu], &[], on_cpus)
+        .with(&needs, compiled)
+        .run()
 }
 
 /// Bytes before and after a call's slice that must stay as they are.
@@ -391,15 +396,19 @@ fn any_operation(engines: &'static [Engine]) {
             let input = noise(seed, any.takes(len));
             let expected = any.expected(&reference, &input);
             for engine in engines.iter().filter(|engine| does(engine, any)) {
-                let c = open(engine, &key);
-                let to = |input: &[u8], output: &mut [u8]| {
-                    let buffers = if any.maps() { Buffers::from((input, output)) } else { Buffers::Write(output) };
-                    any.run(&c, buffers)
-                };
-                same(&both_forms(&input, shift, |data| any.run(&c, data), to)?, &expected, engine)?;
+                same(&output(any, &open(engine, &key), &input, shift)?, &expected, engine)?;
             }
         }
     });
+}
+
+/// An operation's output, the same in both forms.
+fn output(any: AnyOperation, cipher: &Cipher, input: &[u8], shift: usize) -> Result<Vec<u8>, TestCaseError> {
+    let to = |input: &[u8], output: &mut [u8]| {
+        let buffers = if any.maps() { Buffers::from((input, output)) } else { Buffers::Write(output) };
+        any.run(cipher, buffers)
+    };
+    both_forms(input, shift, |data| any.run(cipher, data), to)
 }
 
 /// Whether an engine supports an operation.
@@ -501,6 +510,53 @@ fn every_edge(engines: &'static [Engine]) {
             }
         }
     }
+}
+
+/// Every short length, those around a core's share of the work, and offsets up to byte 2^64 of a key stream and past it; keys by turns.
+fn every_length(engines: &'static [Engine]) {
+    let near = [1 << 12, 1 << 13, 1 << 18].into_iter().flat_map(|edge: usize| edge - 17..edge + 18);
+    let lengths = (0..2000).chain(near).map(|len| (len as u64 * 7 % 40, len));
+    let far = [4095, 4096, (1 << 36) - 5, u64::MAX - 100_000, u64::MAX - 5_000].map(|offset| (offset, 20_000));
+    for (i, (offset, len)) in sample(0, some(engines), lengths.chain(far).enumerate()) {
+        let (key, input) = (noise(1, [16, 24, 32][i % 3]), noise(2, len));
+        for any in AnyOperation::all([0x17; 16], offset).into_iter().filter(|any| any.takes(len) == len) {
+            let expected = any.expected(&Reference::new(&key), &input);
+            for engine in engines {
+                let outcome = output(any, &open(engine, &key), &input, i % 17);
+                let right = outcome.and_then(|output| same(&output, &expected, engine));
+                right.unwrap_or_else(|e| panic!("{any:?}: {e}"));
+            }
+        }
+    }
+}
+
+/// Counters of every width, so many blocks before their lowest bits wrap; all 128 wrap to the block of zeros.
+fn counters_near_their_wraps(engines: &'static [Engine]) {
+    use CounterMode::{Ctr32BE, Ctr64BE, Ctr128BE};
+    let wide = [128, 100, 64, 32, 12].map(|bits| (Ctr128BE, bits));
+    let narrow = [(Ctr64BE, 40), (Ctr64BE, 32), (Ctr32BE, 20), (Ctr32BE, 10)];
+    let all =
+        wide.into_iter().chain(narrow).flat_map(|of| [1, 2, 255, 256, 257, 511, 512, 600].map(|before| (of, before)));
+    let (key, input) = (noise(1, 16), noise(2, 1200 * 16 + 3));
+    for ((mode, bits), before) in sample(0, some(engines), all) {
+        let low = u128::MAX >> (128 - bits);
+        let block = ((0x5555 << 112 & !low) | (low - (before - 1))).to_be_bytes();
+        let (counter, expected) = (Counter::new(mode, block), Reference::new(&key).ctr(block, 5, &input));
+        for engine in engines {
+            let c = open(engine, &key);
+            let (apply, to) = (
+                |d: &mut [u8]| c.ctr_apply(&counter, 5, d),
+                |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, 5, i, o),
+            );
+            let right = both_forms(&input, 1, apply, to).and_then(|output| same(&output, &expected, engine));
+            right.unwrap_or_else(|e| panic!("{counter:?}: {e}"));
+        }
+    }
+}
+
+/// One in this many cases, where a call takes a while, except in exhaustive runs.
+fn some(engines: &[Engine]) -> usize {
+    if engines.iter().any(is_slow) { all_or(1, 8) } else { 1 }
 }
 
 /// Messages that threads share out, in both forms of every call.
