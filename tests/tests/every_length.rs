@@ -2,6 +2,7 @@
 //! `aes_bitslice_analysis::proof::every_length` says how.
 
 use aes_bitslice_analysis::proof::every_length::counters::Carries;
+use aes_bitslice_analysis::proof::every_length::ends::Ends;
 use aes_bitslice_analysis::proof::every_length::units::Place;
 use aes_bitslice_analysis::proof::every_length::{Case, prove};
 use aes_bitslice_core::aes::KeyBits;
@@ -34,6 +35,27 @@ fn places() -> Vec<Place> {
     whole.chain(within).collect()
 }
 
+/// Stretches of XTS where ciphertext is stolen, of units of 33 blocks or fewer, or of 260, with each number of bytes after them: three tiles at most,
+/// and where the data ends with the stretch, whole tiles, and another last one. Of units of 17 bytes it is every stretch.
+fn stretches() -> Vec<(Place, Ends)> {
+    let of_place = |place: Place| {
+        let all = (0..16).flat_map(move |ragged| (1..=place.longest().min(3)).map(move |tiles| (ragged, tiles)));
+        all.flat_map(move |(ragged, tiles)| {
+            let is_every = (place.blocks, ragged) == (1, 1);
+            let blocks = if is_every { (1..=256).collect() } else { vec![256, 1 + (37 * ragged + 101 * tiles) % 255] };
+            let last = blocks.into_iter().flat_map(move |blocks| {
+                let has_all = (place.block + 256 * (tiles - 1) + blocks).is_multiple_of(place.blocks);
+                let one = if has_all { ragged } else { (ragged + blocks) % 16 };
+                (if is_every { vec![0, 1] } else { vec![one] }).into_iter().map(move |bytes| Some([blocks, bytes]))
+            });
+            last.chain([None]).map(move |last| (place, Ends { ragged, tiles, last }))
+        })
+    };
+    let some = places().into_iter().filter(|place| place.blocks <= 33 || place.blocks == 260);
+    let steals = |ends: &Ends| ends.ragged + ends.last.map_or(0, |[_, bytes]| bytes) > 0;
+    some.flat_map(of_place).filter(|(_, ends)| steals(ends)).collect()
+}
+
 /// All cases of a kernel, except for the warp that is followed: here the first and the last.
 fn cases(manifest: &Manifest) -> Vec<Case> {
     let warps = manifest.threads as usize / 32;
@@ -41,7 +63,15 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
     let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
     let carries = &carries;
     let of_key = |key_bits| {
-        let case = Case { entry: Entry::Blocks, key_bits, warps, followed: (0, warps - 1), carries: None, place: None };
+        let case = Case {
+            entry: Entry::Blocks,
+            key_bits,
+            warps,
+            followed: (0, warps - 1),
+            carries: None,
+            place: None,
+            ends: None,
+        };
         if manifest.mode().is_ok_and(Mode::has_tweaks) {
             let of_place = |place| ENTRIES.map(|entry| Case { entry, place: Some(place), ..case });
             return places().into_iter().flat_map(of_place).collect::<Vec<_>>();
@@ -99,6 +129,32 @@ fn every_stored_kernel() {
             assert_eq!(proved.tiles, tiles * warps);
             assert!(ways.is_none_or(|ways| proved.ways == ways * warps), "{} ways", proved.ways);
         }
+    });
+}
+
+/// Ciphertext stealing in XTS is proved of stretches: by turns one for each kernel, with one warp and key length; or all, for the first warp.
+#[test]
+fn stolen_ciphertext() {
+    let kernels = kernels();
+    let mut chosen = vec![];
+    let of_xts = kernels.iter().filter(|(manifest, _)| manifest.mode().is_ok_and(Mode::has_tweaks));
+    for (n, (manifest, ptx)) in of_xts.enumerate() {
+        let (all, warps) = (stretches(), manifest.threads as usize / 32);
+        let (turn, step) = (turn() + 5 * n, if is_set(PROOFS) { 1 } else { all.len() });
+        let sampled = all.iter().cycle().skip(101 * turn % all.len()).step_by(step).take(all.len() / step);
+        for (n, &(place, ends)) in sampled.enumerate() {
+            let followed = (if is_set(PROOFS) { 0 } else { turn % warps }, warps);
+            let key_bits = KeyBits::ALL[(turn + n) % 3];
+            let (place, ends, carries) = (Some(place), Some(ends), None);
+            chosen.push((manifest, ptx, Case { entry: Entry::Bytes, key_bits, warps, followed, carries, place, ends }));
+        }
+    }
+    assert!(chosen.len() > 1);
+    chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
+        let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
+        // By words, where all addresses may be multiples of 4, and by bytes.
+        let ends = case.ends.unwrap();
+        assert_eq!(proved.tiles, ends.tiles * if ends.ragged.is_multiple_of(4) { 2 } else { 1 }, "{case:?}");
     });
 }
 
@@ -262,6 +318,48 @@ const FAULTS_OF_UNITS: [(Place, Entry, &[Fault]); 4] = [
     ]),
 ];
 
+/// The units in which ciphertext is stolen in the faults below.
+const OF_ENDS: Place = Place { blocks: 3, before: [0, 2], block: 2 };
+
+/// Faults of kernels where ciphertext is stolen, by stretches that show them.
+#[rustfmt::skip]
+const FAULTS_OF_ENDS: [(&str, Ends, &[Fault]); 5] = [
+    ("aes-xts-encrypt-planes", Ends { ragged: 5, tiles: 1, last: Some([7, 3]) }, &[
+        ("bytes after a block are read from elsewhere", ["add.s64", ", 16"], 0, [", 16", ", 15"], "no S-box of the cipher together"),
+        ("a byte too many is stolen", ["setp.ge.u32", "%r713"], 1, ["setp.ge", "setp.gt"], "no S-box of the cipher together"),
+        ("another byte is stolen", ["st.global.u8", "%rs18"], 0, ["%rs18", "%rs17"], "differs"),
+        ("the second tweak of an end is reduced by another polynomial", ["and.b32", ", 135"], 16, ["135", "134"], "no S-box of the cipher together"),
+        ("the second tweak is another unit's", ["mul.wide.u32", "%r14373, 16"], 0, [", 16", ", 32"], "no S-box of the cipher together"),
+        ("a row has one end only", ["setp.lt.u32", ", 8"], 0, [", 8", ", 4"], "no S-box of the cipher together"),
+        ("the last unit has no bytes after its blocks", ["selp.b32", "%p355"], 0, ["%r1174, %r8155", "%r8155, %r8155"], "no S-box of the cipher together"),
+        ("another unit is taken for the last", ["add.s32", ", -1"], 6, [", -1", ", 0"], "no S-box of the cipher together"),
+        ("bytes of units before a stretch are counted otherwise", ["mul.lo.s64", "%rd13"], 0, ["%rd13", "%rd12"], "no S-box of the cipher together"),
+        ("ends are read with the tweaks of others", ["shl.b32", ", 5"], 2, [", 5", ", 4"], "nothing was written"),
+        ("a byte is not the one of its place", ["st.global.u8", "%r14133"], 0, ["%r14133", "%r14132"], "differs"),
+        ("ends are elsewhere", ["mul.lo.s32", "%r7110"], 0, ["%r7110", "%r22"], "no S-box of the cipher together"),
+        ("ends are read before they are written", ["bar.warp.sync", ""], 3, ["bar.warp.sync", "//"], "race"),
+    ]),
+    ("aes-xts-encrypt-planes", Ends { ragged: 5, tiles: 1, last: Some([8, 3]) }, &[
+        ("the last unit has as many blocks as others", ["selp.b32", "%p355"], 1, ["%r347, %r8160", "%r8160, %r8160"], "no S-box of the cipher together"),
+        ("the last unit has no second tweak", ["selp.b32", "%p193"], 0, ["%r1174, %r7340", "%r7340, %r7340"], "no S-box of the cipher together"),
+        ("the last unit is not written once more", ["selp.b32", "%p591"], 0, ["%r1174, %r14120", "%r14120, %r14120"], "differs"),
+    ]),
+    ("aes-xts-encrypt-planes", Ends { ragged: 5, tiles: 1, last: None }, &[
+        ("bytes of units within a stretch are counted otherwise", ["mad.lo.s32", ", 128"], 0, [", 128", ", 124"], "no S-box of the cipher together"),
+        ("a unit after the stretch has an end", ["setp.gt.u32", "%r712"], 0, ["setp.gt", "setp.ge"], "no S-box of the cipher together"),
+        ("nothing is stolen before the last unit", ["setp.ne.s32", "%r7110, 0"], 0, ["setp.ne", "setp.eq"], "differs"),
+    ]),
+    ("aes-xts-encrypt-planes", Ends { ragged: 5, tiles: 2, last: None }, &[
+        ("tweaks of ends are replaced while others are computed", ["bar.warp.sync", ""], 5, ["bar.warp.sync", "//"], "race"),
+    ]),
+    ("aes-xts-decrypt-planes", Ends { ragged: 5, tiles: 1, last: Some([7, 3]) }, &[
+        ("the first tweak of an end is reduced by another polynomial", ["and.b32", ", 135"], 16, ["135", "134"], "no S-box of the cipher together"),
+        ("tweaks of ends are read before they are written", ["bar.warp.sync", ""], 6, ["bar.warp.sync", "//"], "race"),
+        ("the tweaks of an end are in the order of encryption", ["st.shared.v4.u32", "%r7354}"], 0, ["[%rd463+4096]", "[%rd465]"], "no S-box of the cipher together"),
+        ("the second tweak is another unit's", ["mul.wide.u32", "%r14244, 16"], 0, [", 16", ", 0"], "no S-box of the cipher together"),
+    ]),
+];
+
 /// PTX in whose entry point of this name a statement is another.
 fn with(ptx: &str, entry: &str, (what, [opcode, end], which, [part, instead], _): Fault) -> String {
     let from = ptx.find(&format!(".entry {entry}(")).unwrap();
@@ -281,15 +379,19 @@ fn with(ptx: &str, entry: &str, (what, [opcode, end], which, [part, instead], _)
 fn faults_are_found() {
     let kernels = kernels();
     let of = |&(name, entry, faults): &'static (&str, Entry, &'static [Fault])| {
-        faults.iter().zip(0..).map(move |(fault, n)| (name, entry, *fault, n, None))
+        faults.iter().zip(0..).map(move |(fault, n)| (name, entry, *fault, n, (None, None)))
     };
     let of_units = |&(place, entry, faults): &'static (Place, Entry, &'static [Fault])| {
-        faults.iter().map(move |fault| ("aes-xts-encrypt-planes", entry, *fault, 0, Some(place)))
+        faults.iter().map(move |fault| ("aes-xts-encrypt-planes", entry, *fault, 0, (Some(place), None)))
+    };
+    let of_ends = |&(name, ends, faults): &'static (&str, Ends, &'static [Fault])| {
+        faults.iter().map(move |fault| (name, Entry::Bytes, *fault, 0, (Some(OF_ENDS), Some(ends))))
     };
     let all = FAULTS.iter().flat_map(of).chain(FAULTS_OF_UNITS.iter().flat_map(of_units));
+    let all = all.chain(FAULTS_OF_ENDS.iter().flat_map(of_ends));
     let step = if is_set(PROOFS) { 1 } else { 10 };
-    let chosen: Vec<(&str, Entry, Fault, usize, Option<Place>)> = sample(0, step, all).collect();
-    chosen.into_par_iter().for_each(|(name, entry, fault, n, place)| {
+    let chosen: Vec<_> = sample(0, step, all).collect();
+    chosen.into_par_iter().for_each(|(name, entry, fault, n, (place, ends))| {
         let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == name).unwrap();
         let (what, .., expected) = fault;
         let mut cases = cases(manifest);
@@ -301,7 +403,7 @@ fn faults_are_found() {
         let first = usize::from(!what.contains("IV"));
         let followed = (first, if expected == "two warps" { case.warps - 2 } else { case.warps });
         let entry = &manifest.entry(entry).unwrap().name;
-        let case = Case { followed, place: place.or(case.place), ..case };
+        let case = Case { followed, place: place.or(case.place), ends, ..case };
         let why = prove(manifest, &with(ptx, entry, fault), &case).expect_err(what);
         assert!(why.contains(expected), "{what}: {why}");
     });

@@ -11,7 +11,7 @@ use crate::proof::word;
 use crate::ptx::{Operand, Statement};
 
 /// The most statements that a thread may take: one that takes more is assumed not to end.
-pub(crate) const MOST_STEPS: usize = 1 << 17;
+pub(crate) const MOST_STEPS: usize = 1 << 20;
 
 /// Where execution continues after a statement.
 pub(crate) enum Next {

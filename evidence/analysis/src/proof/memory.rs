@@ -46,9 +46,9 @@ impl Memory {
         self.forms.insert(address, (bytes, form));
     }
 
-    /// Puts another number in place of one, wherever this is, or what differs from this by a known number.
-    pub(crate) fn replace(&mut self, number: &Form, instead: &Form) {
-        self.forms.values_mut().for_each(|(_, value)| value.replace(number, instead));
+    /// Puts another number of 32 or 64 bits in place of one, wherever this is, or what differs from this by a known number.
+    pub(crate) fn replace(&mut self, number: &Form, instead: &Form, bits: u32) {
+        self.forms.values_mut().for_each(|(_, value)| value.replace(number, instead, bits));
     }
 
     /// What is there now.

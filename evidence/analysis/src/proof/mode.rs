@@ -73,7 +73,7 @@ pub(crate) fn no_cell(_: NoCell) -> String {
 }
 
 impl Given<'_> {
-    fn cipher(&self, cells: &mut Cells, block: &Block) -> Result<Block, String> {
+    pub(crate) fn cipher(&self, cells: &mut Cells, block: &Block) -> Result<Block, String> {
         aes::process(cells, block, self.keys, self.mode.direction()).map_err(no_cell)
     }
 
@@ -130,24 +130,34 @@ impl Given<'_> {
         for (n, unit) in [first].into_iter().chain(others.chunks(8 * unit_bytes)).enumerate() {
             let number = of_number(number.wrapping_add(n as u128));
             let first = aes::process(cells, &number, self.tweak_keys, Direction::Encrypt).map_err(no_cell)?;
-            let mut tweak = (0..if n == 0 { before } else { 0 }).fold(first, |tweak, _| times_alpha(&tweak));
-            let (blocks, ragged) = unit.as_chunks::<128>();
-            let whole = blocks.len() - usize::from(!ragged.is_empty());
-            for block in &blocks[..whole] {
-                output.extend(self.with_tweak(cells, block, &tweak)?);
-                tweak = times_alpha(&tweak);
+            let tweak = (0..if n == 0 { before } else { 0 }).fold(first, |tweak, _| times_alpha(&tweak));
+            output.extend(self.of_unit(cells, unit, tweak)?);
+        }
+        Ok(output)
+    }
+
+    /// The output of a unit of XTS, or of a part of one, whose first block has this tweak.
+    ///
+    /// # Errors
+    /// In words, if it has no form as sums of products within S-boxes.
+    pub(crate) fn of_unit(&self, cells: &mut Cells, unit: &[Bit], mut tweak: Block) -> Result<Vec<Bit>, String> {
+        let mut output = Vec::with_capacity(unit.len());
+        let (blocks, ragged) = unit.as_chunks::<128>();
+        let whole = blocks.len() - usize::from(!ragged.is_empty());
+        for block in &blocks[..whole] {
+            output.extend(self.with_tweak(cells, block, &tweak)?);
+            tweak = times_alpha(&tweak);
+        }
+        if !ragged.is_empty() {
+            // Encryption goes through the last two tweaks in their order, decryption the other way.
+            let mut tweaks = [tweak, times_alpha(&tweak)];
+            if self.mode.direction() == Direction::Decrypt {
+                tweaks.reverse();
             }
-            if !ragged.is_empty() {
-                // Encryption goes through the last two tweaks in their order, decryption the other way.
-                let mut tweaks = [tweak, times_alpha(&tweak)];
-                if self.mode.direction() == Direction::Decrypt {
-                    tweaks.reverse();
-                }
-                let stolen = self.with_tweak(cells, &blocks[whole], &tweaks[0])?;
-                let joined = std::array::from_fn(|i| *ragged.get(i).unwrap_or(&stolen[i]));
-                output.extend(self.with_tweak(cells, &joined, &tweaks[1])?);
-                output.extend(&stolen[..ragged.len()]);
-            }
+            let stolen = self.with_tweak(cells, &blocks[whole], &tweaks[0])?;
+            let joined = std::array::from_fn(|i| *ragged.get(i).unwrap_or(&stolen[i]));
+            output.extend(self.with_tweak(cells, &joined, &tweaks[1])?);
+            output.extend(&stolen[..ragged.len()]);
         }
         Ok(output)
     }

@@ -558,7 +558,13 @@ impl Context<'_> {
             return Err("an address that is in no buffer".into());
         }
         let bits = match &stored {
-            Some(value) => value.bits64(),
+            Some(value) => {
+                let bits = value.bits64();
+                for (n, byte) in (0..bytes).zip(bits.as_chunks().0).filter(|_| thread.regions.is_empty()) {
+                    symbolic.read.insert((buffer, offset.plus(1, &Form::constant(n.into()))), *byte);
+                }
+                bits
+            }
             None => {
                 let mut bits = [Bit::ZERO; 64];
                 for (n, byte) in (0..bytes).zip(bits.as_chunks_mut().0) {

@@ -122,11 +122,12 @@ impl Thread {
         self.registers[register].clone().ok_or_else(|| "a register that was not written".into())
     }
 
-    /// Puts another number in place of one, in those of these registers that hold this, or what differs from this by a known number.
-    pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form) {
+    /// Puts another number of 32 or 64 bits in place of one, in those of these registers that hold this, or what differs from this by a known
+    /// number.
+    pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form, bits: u32) {
         for (n, register) in self.registers.iter_mut().enumerate() {
             if let Some(value) = register.as_mut().filter(|_| registers(n)) {
-                value.replace(number, instead);
+                value.replace(number, instead, bits);
             }
         }
     }

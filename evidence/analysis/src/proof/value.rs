@@ -87,12 +87,14 @@ impl Value {
         }
     }
 
-    /// Puts another number of 32 bits in place of one, if it is this, or differs from this by a known number.
-    pub(crate) fn replace(&mut self, number: &Form, instead: &Form) {
-        if let Self::Form(form, 32) = self {
+    /// Puts another number of 32 or 64 bits in place of one, if it is this, or differs from this by a known number.
+    pub(crate) fn replace(&mut self, number: &Form, instead: &Form, bits: u32) {
+        if let Self::Form(form, width) = self
+            && *width == bits
+        {
             let rest = form.plus(-1, number);
             if rest.terms.is_empty() {
-                *self = Self::of_form(instead.plus(1, &rest), 32);
+                *self = Self::of_form(instead.plus(1, &rest), bits);
             }
         }
     }

@@ -19,7 +19,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`counters`], `chain`, [`units`] | what is special to counters, to CBC, and to XTS |
+//! | [`counters`], `chain`, [`units`], [`ends`] | what is special to counters, to CBC, to XTS, and to XTS where ciphertext is stolen |
 //! | `shares` | who takes which tiles |
 //! | `data` | what a tile may access, and must write |
 //! | `walk`, `turns`, `stretches` | ways between cuts, and what is proved of them; in XTS, where a share is in stretches of tiles |
@@ -44,12 +44,14 @@
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
 //! - A loop of statements that do nothing, on which the way is not known, ends.
-//! - In XTS, units have whole blocks, 2^20 at most, and fewer than a unit has come before the data; the number of warps is a power of two.
+//! - In XTS, units have 2^20 blocks at most, and fewer than a unit has come before the data; the number of warps is a power of two. Units have
+//!   whole blocks, or a stretch is one of those that are enumerated ([`ends`]).
 //! - The entry point, the blocks of a unit, the block of one with which a tile begins, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 mod chain;
 pub mod counters;
 mod data;
+pub mod ends;
 mod shares;
 mod stretches;
 mod turns;
@@ -63,6 +65,7 @@ use crate::proof::context::Grid;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
 use crate::proof::every_length::data::{Data, Pieces, Tiles};
+use crate::proof::every_length::ends::{Ends, Stretch};
 use crate::proof::every_length::shares::{Owner, Shares};
 use crate::proof::every_length::units::{Begin, Place, Units};
 use crate::proof::every_length::walk::{Cut, Proof};
@@ -102,6 +105,8 @@ pub struct Case {
     pub carries: Option<Carries>,
     /// What is known of the units, in XTS.
     pub place: Option<Place>,
+    /// What is known of a stretch, in XTS where ciphertext is stolen.
+    pub ends: Option<Ends>,
 }
 
 /// What a proof looked at.
@@ -150,7 +155,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let context = &mut machine.context;
     let input: Vec<Block> = (0..TILE).map(|_| aes::unknown(context.cells)).collect();
     let before = aes::unknown(context.cells);
-    let mut units = None;
+    let (mut units, mut stretch) = (None, None);
+    let ragged = case.ends.map_or(0, |ends| ends.ragged);
     let (tiles, counter, output) = match mode {
         Mode::Ctr | Mode::CtrLe32 | Mode::Keystream => {
             let carries = case.carries.ok_or("a counter carries somehow")?;
@@ -166,8 +172,14 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         }
         Mode::XtsEncrypt | Mode::XtsDecrypt => {
             let place = case.place.ok_or("units have some number of blocks")?;
+            let turns_of = Some(case.entry).filter(|_| case.ends.is_none());
             let units =
-                units.insert(Units::new(context, [&keys, &tweak_keys], mode.direction(), place, case.entry, &input)?);
+                units.insert(Units::new(context, [&keys, &tweak_keys], mode.direction(), place, turns_of, &input)?);
+            if let Some(ends) = case.ends {
+                let start = Start { number: 0, unit_bytes: 16, before: 0 };
+                let given = Given { mode, start, keys: &keys, tweak_keys: &tweak_keys, iv: &before };
+                stretch = Some(Stretch::new(context, &given, units, ends)?);
+            }
             (Tiles::of_data(&mut context.unknowns), units.first.to_vec(), vec![])
         }
         other => return Err(format!("{other} has no proof for every length")),
@@ -195,10 +207,11 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let mut buffers = BTreeMap::from([input_buffer, output_buffer].map(|buffer| (buffer, aligned)));
     if let Some(units) = units.as_ref().filter(|_| case.entry == Entry::Bytes) {
         // Whether both addresses and the bytes of a unit are multiples of 4.
-        let bytes = 16 * units.place.blocks as i128;
+        let bytes = (16 * units.place.blocks + ragged) as i128;
         let both = unknowns.combined([&input_at, &output_at], 0, 64);
         let all = unknowns.combined([&both, &Form::constant(bytes)], bytes, 64);
-        unknowns.integer(&all, 2);
+        let lowest = unknowns.integer(&all, 2);
+        unknowns.assume(lowest.plus(-1, &Form::constant(bytes % 4)));
     }
     let mut chained = None;
     if owner == Owner::Warp {
@@ -228,8 +241,11 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (Argument::Blocks | Argument::Length, _) => {
                 machine.context.number(function, n, 0, 8, data.pieces.count.clone())
             }
-            // Units are whole blocks.
-            (Argument::Ragged, _) => machine.parameter(n, &number(0, 4))?,
+            (Argument::Ragged, _) => match &stretch {
+                Some(stretch) => machine.context.number(function, n, 0, 4, stretch.ragged.clone()),
+                // Units are whole blocks.
+                None => machine.parameter(n, &number(0, 4))?,
+            },
             (Argument::Skip, _) => machine.context.number(function, n, 0, 4, data.pieces.skipped.clone()),
             (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
             (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
@@ -243,7 +259,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (Argument::TweakKeys, _) => machine.parameter(n, given_tweak_keys.as_deref().unwrap_or_default())?,
             (Argument::UnitBytes, _) => {
                 let blocks = case.place.map_or(0, |place| place.blocks);
-                machine.parameter(n, &number(16 * blocks as u64, 4))?;
+                machine.parameter(n, &number((16 * blocks + ragged) as u64, 4))?;
             }
             (Argument::Before, _) => machine.context.number(function, n, 0, 4, before_data.clone()),
             (other, _) => return Err(format!("no value is known for `{other}`")),
@@ -282,6 +298,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         tiles_known,
         unit_known,
         place: Begin { unit: Form::default(), rows: 0, tile: 0 },
+        stretch,
         input,
         before,
         output,

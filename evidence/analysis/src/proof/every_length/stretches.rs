@@ -14,6 +14,9 @@
 //! the first of a stretch find those of the tile before theirs; and the turn after the last tile finds no tile. What the kernel knows of the
 //! blocks of a stretch depends on whether it ends with the data: these two are proved one by one.
 //!
+//! Where ciphertext is stolen, there is no cut at a tile: from where its tiles are known a stretch is followed as a whole
+//! ([`ends`](crate::proof::every_length::ends)).
+//!
 //! A warp's first stretch has the warp's number, and the next one the next number of an atomic counter that began with the number of warps: so
 //! every number is taken once, up to the first whose stretch has no tiles.
 //!
@@ -25,7 +28,7 @@
 //! share is in one stretch, none follows a stretch that has no tiles, and no number exceeds the end of the share by `w` or more, so that none
 //! wraps.
 
-use crate::proof::accesses::Reached;
+use crate::proof::accesses::{Reached, Taken};
 use crate::proof::aes::Block;
 use crate::proof::context::Context;
 use crate::proof::every_length::units::{Begin, Turn, Units};
@@ -33,7 +36,6 @@ use crate::proof::every_length::walk::{Cut, Proof, Snapshot};
 use crate::proof::form::{Condition, Form};
 use crate::proof::kernel_cells::TILE;
 use crate::proof::memory::Contents;
-use crate::proof::order::WARP;
 use crate::proof::thread::State;
 use crate::proof::value::Value;
 use crate::ptx::Operand;
@@ -64,7 +66,10 @@ impl Proof<'_> {
             return Err("it is for a power of two of warps".into());
         }
         self.first_stretch()?;
-        self.stretch()?;
+        self.any_stretch()?;
+        if self.stretch.is_some() {
+            return self.whole_stretch();
+        }
         let at_stretch = self.snapshot();
         let before_stretch = self.machine.context.memory.contents();
         let kinds = if self.tile_cut.from == Form::default() { vec![None] } else { vec![Some(false), Some(true)] };
@@ -139,7 +144,7 @@ impl Proof<'_> {
     }
 
     /// A stretch, by any number, up to where its tiles are known.
-    fn stretch(&mut self) -> Result<(), String> {
+    fn any_stretch(&mut self) -> Result<(), String> {
         let cut = self.run_cut.clone().ok_or("no loop over stretches")?;
         let Units { share, stretch, from, to, .. } = self.units()?;
         let (share, stretch, from, to) = (share.clone(), stretch.clone(), from.clone(), to.clone());
@@ -189,7 +194,7 @@ impl Proof<'_> {
     }
 
     /// Goes on from where the tiles of a stretch are known to where the block of a unit is with which they begin: the known one.
-    fn find_unit(&mut self) -> Result<(), String> {
+    pub fn find_unit(&mut self) -> Result<(), String> {
         let Units { rest, place, .. } = self.units()?;
         let (rest, block) = (rest.clone(), Form::constant(place.block as i128));
         self.go_on();
@@ -224,6 +229,27 @@ impl Proof<'_> {
         self.tile_cut = cut;
         self.restore(at_tile.ok_or("no stretch has a tile")?);
         Ok(())
+    }
+
+    /// Checks that a warp goes on with the next number of a stretch, of those that it has taken.
+    pub fn next_stretch(&mut self, run: &Cut, taken: &[Taken]) -> Result<(), String> {
+        let [taken] = taken else { return Err("a warp does not take one stretch after a stretch".into()) };
+        if taken.first != Form::constant(self.shares.warps as i128) || taken.step != 1 {
+            return Err("the numbers of stretches do not begin after the warps' own, or leave some out".into());
+        }
+        self.hand(&mut run.clone(), self.of_warp(), &taken.number, &[], None)
+    }
+
+    /// Goes on with another stretch, from where its tiles are known, any way up to the next cut.
+    pub fn begin_again(&mut self, at_stretch: &Snapshot, of_stretch: &[Form]) -> Result<(), String> {
+        for n in self.of_warp() {
+            let barriers = self.threads[n].barriers;
+            self.threads[n] = at_stretch.threads[n].clone();
+            self.threads[n].barriers = barriers;
+        }
+        self.know(of_stretch);
+        self.find_unit()?;
+        self.go_any_way()
     }
 
     /// Checks what the loop over tiles hands to a turn: a tile, where it begins in the units, and its tweaks.
@@ -298,16 +324,8 @@ impl Proof<'_> {
                     proof.hand_tile(&mut cut, &next_tile, begin, tweaks, &reached)?;
                     Units::put(&mut proof.machine.context, proof.warp, &turn.tweaks)?;
                 }
-                ([taken], None) => {
-                    let first = Form::constant(proof.shares.warps as i128);
-                    if taken.first != first || taken.step != 1 {
-                        return Err(
-                            "the numbers of stretches do not begin after the warps' own, or leave some out".into()
-                        );
-                    }
-                    proof.hand(&mut run.clone(), proof.of_warp(), &taken.number, &[], None)?;
-                }
-                _ => return Err("a warp does not take one stretch after a stretch".into()),
+                (_, None) => proof.next_stretch(&run, &taken)?,
+                _ => return Err("a stretch is taken before the last one ends".into()),
             }
             let contents = if turn.next.is_some() { &before_tile } else { before_stretch };
             if !proof.machine.context.memory.return_to(contents) {
@@ -323,13 +341,7 @@ impl Proof<'_> {
                 proof.place = again.begin.clone();
                 proof.begin(&cut, proof.of_warp(), &tile)?;
             } else {
-                for n in WARP * proof.warp..WARP * proof.warp + WARP {
-                    let barriers = proof.threads[n].barriers;
-                    proof.threads[n] = at_stretch.threads[n].clone();
-                    proof.threads[n].barriers = barriers;
-                }
-                proof.know(of_stretch);
-                proof.find_unit()?;
+                return proof.begin_again(at_stretch, of_stretch).map(|()| None);
             }
             proof.go_any_way()?;
             Ok(None)

@@ -60,7 +60,7 @@ impl Proof<'_> {
             let (from, to) = (proof.data.tiles.from.clone(), proof.to.clone());
             for (number, instead) in [(&begin, &from), (&end, &to)] {
                 proof.replace(|_| true, number, instead);
-                proof.machine.context.memory.replace(number, instead);
+                proof.machine.context.memory.replace(number, instead, 32);
             }
             Ok(stopped)
         })?;

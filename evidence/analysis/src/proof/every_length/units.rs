@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// The most tiles of a stretch: blocks of at most 256 units, wherever in a unit it begins.
-    fn longest(&self) -> usize {
+    pub fn longest(&self) -> usize {
         let begin_with_units = self.before == [0, 0] && self.blocks.is_power_of_two() && self.blocks <= TILE;
         if begin_with_units { self.blocks } else { ((TILE - 1) * self.blocks + 1) / TILE }
     }
@@ -64,7 +64,7 @@ impl Place {
     }
 
     /// The tweaks of the blocks of a tile that begins with a block of a unit, by those of its units.
-    fn tweaks(&self, first: usize, of_unit: impl Fn(usize) -> Block) -> Vec<Block> {
+    pub(super) fn tweaks(&self, first: usize, of_unit: impl Fn(usize) -> Block) -> Vec<Block> {
         let mut tweaks: Vec<Block> = vec![];
         for at in first..first + TILE {
             let tweak = match tweaks.last().filter(|_| at % self.blocks > 0) {
@@ -137,7 +137,10 @@ pub(super) struct Units {
     pub to: Form,
     /// The block of its first unit with which a stretch begins, as the kernel computes it: the one that is known.
     pub rest: Form,
-    /// The tweaks of the blocks of a stretch's first tile.
+    /// The number of a stretch's first unit, counted from the first of the data.
+    pub quotient: Form,
+    /// The tweaks of a stretch's units, and of the blocks of its first tile.
+    pub tweaks: Vec<Block>,
     pub of_first: Vec<Block>,
     /// The turns of the loop over tiles, of each kind: the first one of a stretch, others, and the last one.
     pub turns: Vec<Turn>,
@@ -160,6 +163,7 @@ struct Beginning {
     before: Form,
     /// The words of the number of its first unit, counted from the first of the data, the lower one first.
     unit: [Form; 2],
+    quotient: Form,
     rest: Form,
 }
 
@@ -190,11 +194,14 @@ impl Beginning {
         [is_it.clone(), is_it.times(-1)].into_iter().for_each(|fact| unknowns.assume(fact));
         // What is above 32 bits is so without the last digit, too.
         let unit = [unknowns.integer(&quotients[0], 32), unknowns.shifted(&quotients[1], 20)];
-        Self { from, before, unit, rest }
+        let [quotient, _] = quotients;
+        Self { from, before, unit, quotient, rest }
     }
 }
 
 impl Units {
+    /// With the turns of this entry point's loop over tiles, if there is a cut at it.
+    ///
     /// # Errors
     /// In words, if there is no such launch, or tweaks have no form as sums of products within S-boxes.
     pub fn new(
@@ -202,7 +209,7 @@ impl Units {
         [keys, tweak_keys]: [&[Block]; 2],
         direction: Direction,
         place: Place,
-        entry: Entry,
+        turns_of: Option<Entry>,
         input: &[Block],
     ) -> Result<Self, String> {
         if !place.is_there() {
@@ -210,7 +217,7 @@ impl Units {
         }
         let unknowns = &mut context.unknowns;
         let first: [Form; 4] = std::array::from_fn(|_| unknowns.number(0, u32::MAX.into()));
-        let Beginning { from, before, unit, rest } = Beginning::new(unknowns, &place);
+        let Beginning { from, before, unit, quotient, rest } = Beginning::new(unknowns, &place);
         // The number of a stretch's first unit, and that number plus 2^32.
         let here = sum(unknowns, &first, unit.each_ref());
         let integers = here.each_ref().map(|word| unknowns.integer(word, 32));
@@ -258,7 +265,7 @@ impl Units {
             Begin { unit: unit.clone(), rows, tile }
         };
         let mut turns = vec![];
-        if entry == Entry::Bytes {
+        if turns_of == Some(Entry::Bytes) {
             // A turn makes the rows of its tile, but the first one of a stretch; and the last one has no tile.
             let first = Begin { unit: Form::default(), ..begin(0, 0) };
             let then = Begin { unit: Form::default(), ..begin(0, 1) };
@@ -288,7 +295,7 @@ impl Units {
                 turns.push(Turn { left: Count::from(1), output, next, ..end.clone() });
             }
             turns.push(end);
-        } else {
+        } else if turns_of.is_some() {
             // A turn makes the rows of the next tile.
             if longest > 1 {
                 let most = place.most(longest - 2);
@@ -328,6 +335,8 @@ impl Units {
             from,
             to: unknowns.number(1, u32::MAX.into()),
             rest,
+            quotient,
+            tweaks,
             of_first,
             place,
             turns,

@@ -6,6 +6,7 @@ use crate::proof::anf::Bit;
 use crate::proof::every_length::Proved;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::data::Data;
+use crate::proof::every_length::ends::Stretch;
 use crate::proof::every_length::shares::Shares;
 use crate::proof::every_length::units::{Begin, Units};
 use crate::proof::form::{Form, Unknowns};
@@ -87,6 +88,8 @@ pub(super) struct Proof<'a> {
     pub tiles_known: Option<usize>,
     pub unit_known: Option<usize>,
     pub place: Begin,
+    /// The stretch that is followed as a whole, where ciphertext is stolen.
+    pub stretch: Option<Stretch>,
     /// The input of a tile, by its blocks, the block before it, and what the tile must become.
     pub input: Vec<Block>,
     pub before: Block,
@@ -411,8 +414,8 @@ impl Proof<'_> {
         self.tile_cut.others.iter().filter_map(word).map(load).collect()
     }
 
-    /// Puts an unknown number in place of one, in registers of all threads.
+    /// Puts another number of 32 bits in place of one, in registers of all threads.
     pub fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form) {
-        self.threads.iter_mut().for_each(|thread| thread.replace(&registers, number, instead));
+        self.threads.iter_mut().for_each(|thread| thread.replace(&registers, number, instead, 32));
     }
 }
