@@ -144,34 +144,46 @@ def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], thr
                 errors[number] = error
                 left.clear()
 
-    others = [threading.Thread(target=work_on, name="aes-bitslice") for _ in range(1, min(threads, len(pieces)))]
+    ended, one_more = set[threading.Thread](), queue.SimpleQueue[None]()
+
+    def work_apart() -> None:
+        try:
+            work_on()
+        finally:
+            ended.add(threading.current_thread())
+            one_more.put(None)
+
+    others = [threading.Thread(target=work_apart, name="aes-bitslice") for _ in range(1, min(threads, len(pieces)))]
     try:
         with contextlib.suppress(RuntimeError):
             for other in others:
                 other.start()
         work_on()
     finally:
-        # Ctrl-C may have ended the starting.
+        # Ctrl-C may have ended the starting: what has not begun yet does nothing from here on.
         left.clear()
-        _join(others)
+        _wait_for(others, ended, one_more)
     if errors:
         # That of a piece is no reason to forget Ctrl-C. It is not kept here: it keeps this frame.
         raise errors.pop(min(errors, key=lambda number: (isinstance(errors[number], Exception), number)))
     return [results[number] for number in range(len(pieces))]
 
 
-def _join(threads: list[threading.Thread]) -> None:
-    """Waits for threads that were started. Ctrl-C comes after that: they write to memory that is cleared then."""
-    # Not in a variable: it keeps this frame.
+def _wait_for(threads: list[threading.Thread], ended: set[threading.Thread], one_more: queue.SimpleQueue[None]) -> None:
+    """Waits until threads that began have ended. Ctrl-C is raised after that: they write to memory that is cleared then."""
+    # Not in a variable of its own: it keeps this frame.
     errors = list[BaseException]()
-    for thread in threads:
-        while thread.ident is not None and thread.is_alive():
-            try:
-                thread.join()
-            except BaseException as error:
-                errors[:] = [error]
+    # Not by `join`: before Python 3.13, Ctrl-C there makes a thread count as ended.
+    while any(thread.ident is not None and thread not in ended for thread in threads):
+        try:
+            one_more.get()
+        except BaseException as error:
+            errors[:] = [error]
     if errors:
         raise errors.pop()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
 
 
 def host_bytes(array: Any) -> memoryview:
