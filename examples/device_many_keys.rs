@@ -60,12 +60,12 @@ fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
                 range: (n * bytes) as u64..((n + 1) * bytes) as u64,
             };
             let jobs = Jobs::new(mode, &(0..count).map(job).collect::<Vec<_>>())?;
-            let device = engine.device_jobs()?;
+            let cipher = engine.under_own_keys();
             let plain = noise(2, count * bytes);
             let mut expected = plain.clone();
-            engine.run_jobs(&jobs, &mut expected)?;
+            cipher.run(jobs.clone(), &mut expected)?;
             let mut data = stream.clone_htod(&plain)?;
-            device.run(stream, &jobs, &mut data)?.wait()?;
+            cipher.device()?.run_with_output(stream, jobs, &mut data)?.wait()?;
             assert!(stream.clone_dtoh(&data)? == expected, "{count} jobs of {bytes} bytes");
         }
     }
@@ -86,7 +86,8 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
             for (count, bytes) in [(1 << 20, 16), (1 << 20, 32), (1 << 24, 16), (1 << 24, 32)] {
                 let keys = noise(3, count * bits.bytes());
                 let each = EachKey::new(mode, bits, [0; 16], bytes as u64)?;
-                let device = engine.device_jobs()?;
+                let none = engine.under_own_keys();
+                let device = none.device()?;
                 let plain = noise(4, count * bytes);
                 let mut expected = plain.clone();
                 engine.run_each_key(&each, &keys, &mut expected)?;

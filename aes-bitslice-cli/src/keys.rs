@@ -28,7 +28,7 @@ pub enum KeyKind {
 impl From<Keys> for KeyKind {
     fn from(keys: Keys) -> Self {
         match keys {
-            Keys::One | Keys::OnCpu(_) => KeyKind::Any,
+            Keys::One | Keys::OnCpu(_) | Keys::Own => KeyKind::Any,
             Keys::Two => KeyKind::Xts,
         }
     }

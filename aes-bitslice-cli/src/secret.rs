@@ -123,7 +123,9 @@ fn check_length(method: &Method, key_bits: Option<KeyBits>) -> Result<()> {
             let message = format!("the mode is named for a key of {wanted} bits, and the key has {found}");
             let advice = match method.keys() {
                 Keys::Two => format!(" for each of two; `keygen --bits {wanted} --xts` makes two of {wanted}"),
-                Keys::One | Keys::OnCpu(_) => format!("; use another key, or --mode {}", method.mode_name()),
+                Keys::One | Keys::OnCpu(_) | Keys::Own => {
+                    format!("; use another key, or --mode {}", method.mode_name())
+                }
             };
             Err(Error::new(Exit::Key, message + &advice))
         }

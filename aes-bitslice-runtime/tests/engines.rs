@@ -85,7 +85,7 @@ fn a_call_that_is_stopped_clears_its_output_and_nothing_else() {
         let batch = CmacBatch::new(&[0..9, range.clone()]).unwrap();
         assert_eq!(stopped(|data| cipher.run(batch, &*data).err()), [false; LONG]);
         let jobs = Jobs::new(Mode::Ctr, &[Job { key: &[7; 16], counter: [0; 16], range: range.clone() }]).unwrap();
-        assert_eq!(stopped(|data| engine.run_jobs(&jobs, data).err()), inside);
+        assert_eq!(stopped(|data| engine.under_own_keys().run(jobs, data).err()), inside);
         let each = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], LONG as u64 / 2).unwrap();
         assert_eq!(stopped(|data| engine.run_each_key(&each, &[7; 32], data).err()), [true; LONG]);
     }

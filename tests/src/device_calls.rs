@@ -224,10 +224,10 @@ fn jobs(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
     let keys = input.data.chunks_exact(EACH).map(|data| &data[..bytes]);
     let list: Vec<Job<'_>> = keys.zip(ranges).map(|(key, range)| Job { key, counter: [7; 16], range }).collect();
     let jobs = Jobs::new(mode, &list)?;
-    let engine = engine.clone();
-    engine.device_jobs()?.prepare()?;
+    let cipher = engine.under_own_keys();
+    cipher.device()?.prepare_for(&jobs)?;
     Ok(Box::new(move |stream, data| {
-        let pending = engine.device_jobs()?.run(stream, &jobs, data)?;
+        let pending = cipher.device()?.run_with_output(stream, jobs, data)?;
         Ok(Box::new(move || Ok(pending.wait()?)))
     }))
 }
@@ -237,11 +237,11 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>, input: Input<'_>, mode: M
     const EACH: usize = 32;
     let each = EachKey::new(mode, input.bits, [7; 16], EACH as u64)?;
     let keys = stream.clone_htod(&input.data[..input.data.len() / EACH * input.bits.bytes()])?;
-    let engine = engine.clone();
-    engine.device_jobs()?.prepare()?;
+    let cipher = engine.under_own_keys();
+    cipher.device()?.prepare_many_keys()?;
     Ok(Box::new(move |stream, data| {
         let whole = data.len() / EACH * EACH;
-        engine.device_jobs()?.run_each_key(stream, &each, &keys, &mut data.slice_mut(..whole))?;
+        cipher.device()?.run_each_key(stream, &each, &keys, &mut data.slice_mut(..whole))?;
         let stream = stream.clone();
         Ok(Box::new(move || {
             let _keys = keys;

@@ -45,9 +45,10 @@ fn run<E: Tagging<Results>>(
     jobs: &GcmJobs<E>,
     data: &mut [u8],
 ) -> Result<E::Output, Error> {
-    match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run_gcm(stream, jobs, data)) {
+    let cipher = engine.under_own_keys();
+    match memory.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, jobs.clone(), data)) {
         Some(pending) => pending?.wait(),
-        None => engine.run_gcm_jobs(jobs, data),
+        None => cipher.run(jobs.clone(), data),
     }
 }
 
@@ -116,7 +117,7 @@ impl Messages {
         let decrypt = GcmDecryptJobs::new(&self.list(), &tags).unwrap();
         let mut output = vec![0xa5; self.plain.len()];
         let to = (&self.plain[..], &mut output[..]);
-        assert_eq!(engine.run_gcm_jobs(&encrypt, to).unwrap(), tags, "{}", name(engine));
+        assert_eq!(engine.under_own_keys().run(encrypt.clone(), to).unwrap(), tags, "{}", name(engine));
         assert!(output == self.between(&vec![0xa5; self.plain.len()], &secret), "{}", name(engine));
         for memory in Memory::all_of(engine) {
             let mut data = self.plain.clone();
@@ -169,18 +170,20 @@ fn few_keys(engines: &'static [Engine]) {
     let few = few.concat();
     let (keys, ranges) = (JobKeys::numbered(KeyBits::Aes256, &few, &numbers), Ranges::from(&*messages.ranges));
     let (nonces, aads) = (Nonces::from(&*nonces), Aads::each(&aad, &*aads));
-    let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
+    let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap().by_key_from(0);
     let partly = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, forged.as_flattened(), 16).unwrap();
+    let partly = partly.by_key_from(0);
     let before = vec![0xa5; secret.len()];
     let mut left = messages.between(&before, &messages.plain);
     left[messages.range(3)].fill(0);
     for engine in engines {
-        let jobs = engine.device_jobs().unwrap().by_key_from(0);
+        let none = engine.under_own_keys();
+        let device = none.device().unwrap();
         let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
         let input = stream.clone_htod(&messages.plain).unwrap();
         let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
-        let pending = jobs.run_gcm_to(&stream, &encrypt, &input, &mut output).unwrap();
-        let opened = jobs.run_gcm_to(&stream, &partly, &output, &mut back).unwrap();
+        let pending = device.run_to_with_output(&stream, encrypt.clone(), &input, &mut output).unwrap();
+        let opened = device.run_to_with_output(&stream, partly.clone(), &output, &mut back).unwrap();
         assert_eq!(pending.wait().unwrap(), tags);
         assert_eq!(opened.wait().unwrap().failed(), [3]);
         assert!(stream.clone_dtoh(&output).unwrap() == messages.between(&before, &secret));
@@ -270,14 +273,15 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
     let encrypt = GcmEncryptJobs::new(&messages.list()).unwrap();
     let decrypt = GcmDecryptJobs::new(&messages.list(), &tags).unwrap();
     for engine in engines {
-        let jobs = engine.device_jobs().unwrap();
+        let none = engine.under_own_keys();
+        let device = none.device().unwrap();
         let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
         let input = stream.clone_htod(&messages.plain).unwrap();
         let before = vec![0xa5; secret.len()];
         let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
         // Two calls at a time.
-        let pending = jobs.run_gcm_to(&stream, &encrypt, &input, &mut output).unwrap();
-        let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap();
+        let pending = device.run_to_with_output(&stream, encrypt.clone(), &input, &mut output).unwrap();
+        let opened = device.run_to_with_output(&stream, decrypt.clone(), &output, &mut back).unwrap();
         assert_eq!(pending.wait().unwrap(), tags);
         opened.wait().unwrap().all().unwrap();
         let host = |memory: &_| stream.clone_dtoh(memory).unwrap();
@@ -288,14 +292,14 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let mut forged = tags.clone();
         forged[2] = tags[0];
         let decrypt = GcmDecryptJobs::new(&messages.list(), &forged).unwrap();
-        let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap().wait().unwrap();
+        let opened = device.run_to_with_output(&stream, decrypt.clone(), &output, &mut back).unwrap().wait().unwrap();
         assert_eq!(opened.failed(), [2]);
         let mut left = messages.between(&before, &messages.plain);
         left[messages.range(2)].fill(0);
         assert!(host(&back) == left);
         let shorter = &mut stream.alloc_zeros::<u8>(100).unwrap();
-        refused!(jobs.run_gcm(&stream, &encrypt, shorter), Error::Batch { .. });
-        refused!(jobs.run_gcm_to(&stream, &encrypt, &input, shorter), Error::LengthMismatch { .. });
+        refused!(device.run_with_output(&stream, encrypt.clone(), shorter), Error::Batch { .. });
+        refused!(device.run_to_with_output(&stream, encrypt.clone(), &input, shorter), Error::LengthMismatch { .. });
     }
 }
 
@@ -350,7 +354,7 @@ fn what_cannot_be_is_refused() {
     let jobs = GcmEncryptJobs::new(&[job(&key, 0..5), job(&key, 6..9)]).unwrap();
     let mut data = [3; 8];
     let engine = Engine::open(Backend::Cpu).unwrap();
-    told(engine.run_gcm_jobs(&jobs, &mut data).map(drop), "message 1 ends at byte 9");
+    told(engine.under_own_keys().run(jobs, &mut data).map(drop), "message 1 ends at byte 9");
     assert_eq!(data, [3; 8]);
 }
 

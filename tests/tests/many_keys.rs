@@ -2,7 +2,9 @@
 //! calls.
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode, Ranges};
+use aes_bitslice_runtime::{
+    Backend, EachKey, Ecb, Engine, Error, GcmSivEncrypt, Ghash, Job, Jobs, Kernels, Key, KeyBits, Mode, Nonce, Ranges,
+};
 use aes_bitslice_tests::arrays::{Arrays, after_gaps};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::harness::Tests;
@@ -26,7 +28,8 @@ fn main() -> ExitCode {
                 jobs_are_as_another_has_them,
                 arrays_are_as_lists,
                 each_key_as_another_has_it,
-                nothing_to_do
+                nothing_to_do,
+                a_cipher_without_a_key_and_one_with_another
             ],
         )
         .on_each(
@@ -72,9 +75,10 @@ fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
 
 /// Runs jobs on data where it is.
 fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
-    match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run(stream, jobs, data)) {
+    let cipher = engine.under_own_keys();
+    match memory.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, jobs.clone(), data)) {
         Some(pending) => pending?.wait(),
-        None => engine.run_jobs(jobs, data),
+        None => cipher.run(jobs.clone(), data),
     }
 }
 
@@ -220,10 +224,47 @@ fn nothing_to_do(engines: &'static [Engine]) {
     }
 }
 
+/// Without a key nothing else is done. A key that there is changes nothing.
+fn a_cipher_without_a_key_and_one_with_another(engines: &'static [Engine]) {
+    let work = Work::new(7, KeyBits::Aes192, &[(100, 0), (32, 3)]);
+    let jobs = || Jobs::new(Mode::Ctr, &work.list()).unwrap();
+    for engine in engines {
+        let none = engine.under_own_keys();
+        let mut data = work.plain.clone();
+        for data in [&mut data[..16], &mut []] {
+            refused!(none.run(Ecb::encrypt(), data), Error::NeedsKey { .. });
+        }
+        refused!(none.run(Ghash::new(), &data[..16]), Error::NeedsKey { .. });
+        refused!(none.run(GcmSivEncrypt::new(&Nonce::from([1; 12]), b""), &mut data), Error::NeedsKey { .. });
+        assert!(data == work.plain);
+        let other = engine.cipher(&Key::new(&[9; 16]).unwrap()).unwrap();
+        other.run(jobs(), &mut data).unwrap();
+        assert!(data == work.expected(Mode::Ctr));
+        let submitted = none.submit(jobs(), work.plain.clone()).unwrap().wait().unwrap();
+        assert!(submitted == data, "{}", name(engine));
+        if let Ok(device) = none.device() {
+            let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+            let mut on_device = stream.clone_htod(&work.plain).unwrap();
+            refused!(device.prepare(Mode::Ctr), Error::NeedsKey { .. });
+            refused!(device.run(&stream, Ecb::encrypt(), &mut on_device.slice_mut(..16)), Error::NeedsKey { .. });
+            refused!(
+                device.run_with_output(&stream, Ghash::new(), &mut on_device.slice_mut(..16)),
+                Error::NeedsKey { .. }
+            );
+            device.prepare_for(&jobs()).unwrap();
+            other.device().unwrap().run_with_output(&stream, jobs(), &mut on_device).unwrap().wait().unwrap();
+            assert!(stream.clone_dtoh(&on_device).unwrap() == data);
+        }
+        refused!(none.sharded(), Error::NeedsKey { .. } | Error::NotCuda { .. });
+        refused!(none.opencl(), Error::NeedsKey { .. } | Error::NotOpenCl { .. });
+    }
+}
+
 fn keys_in_device_memory(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
-    let device = engine.device_jobs().unwrap();
+    let none = engine.under_own_keys();
+    let device = none.device().unwrap();
     for (each, count) in [(16, 5000), (32, 257), (4096, 3), (80, 100)] {
         for bits in KeyBits::ALL {
             for (offset, mode) in MODES.into_iter().enumerate() {
@@ -268,15 +309,18 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let jobs = Jobs::new(mode, &work.list()).unwrap();
         let input = stream.clone_htod(&work.plain).unwrap();
         let mut output = stream.clone_htod(&vec![0x33; work.plain.len()]).unwrap();
-        let (device, len) = (engine.device_jobs().unwrap(), work.plain.len());
+        let (none, len) = (engine.under_own_keys(), work.plain.len());
+        let device = none.device().unwrap();
         {
             let (from, _read) = input.device_ptr(&stream);
             // SAFETY: it is refused, and the memory is that long.
-            let overlaps = unsafe { device.run_raw(stream.cu_stream(), &jobs, from, from + 1, len as u64 - 1) };
+            let overlaps =
+                unsafe { device.run_raw_with_output(stream.cu_stream(), jobs.clone(), from, from + 1, len as u64 - 1) };
             assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
         }
-        refused!(device.run_to(&stream, &jobs, &input.slice(1..), &mut output), Error::LengthMismatch { .. });
-        let pending = device.run_to(&stream, &jobs, &input, &mut output).unwrap();
+        let short = device.run_to_with_output(&stream, jobs.clone(), &input.slice(1..), &mut output);
+        refused!(short, Error::LengthMismatch { .. });
+        let pending = device.run_to_with_output(&stream, jobs, &input, &mut output).unwrap();
         let found = stream.clone_dtoh(&output).unwrap();
         pending.wait().unwrap();
         let (mut expected, by_another) = (vec![0x33; work.plain.len()], work.expected(mode));
@@ -299,7 +343,7 @@ fn calls_in_flight(engines: &'static [Engine]) {
         let stream = &streams[n % 2];
         let jobs = Jobs::new(Mode::Ctr, &work.list()).unwrap();
         let mut data = stream.clone_htod(&work.plain).unwrap();
-        let pending = engine.device_jobs().unwrap().run(stream, &jobs, &mut data).unwrap();
+        let pending = engine.under_own_keys().device().unwrap().run_with_output(stream, jobs, &mut data).unwrap();
         calls.push((work, data, pending));
     }
     for (n, (work, data, pending)) in calls.into_iter().enumerate().rev() {
@@ -349,18 +393,19 @@ fn what_cannot_be_is_refused() {
     assert!(EachKey::new(Mode::XtsEncrypt, KeyBits::Aes128, [0; 16], 16).is_err());
 
     let engine = Engine::open(Backend::Cpu).unwrap();
+    let cipher = engine.under_own_keys();
     let jobs = Jobs::new(Mode::Ctr, &[job(key, 0..5), job(key, 5..10)]).unwrap();
     let mut data = [1; 9];
-    let error = engine.run_jobs(&jobs, &mut data).unwrap_err();
+    let error = cipher.run(jobs.clone(), &mut data).unwrap_err();
     assert!(error.to_string().contains("job 1 ends at byte 10, and the data has 9 bytes"), "{error}");
     assert_eq!(data, [1; 9]);
-    refused!(engine.run_jobs(&jobs, &[1; 10]), Error::WrongAccess { .. });
-    refused!(engine.run_jobs(&jobs, (&[1; 10][..], &mut data[..])), Error::LengthMismatch { .. });
+    refused!(cipher.run(jobs.clone(), &[1; 10]), Error::WrongAccess { .. });
+    refused!(cipher.run(jobs.clone(), (&[1; 10][..], &mut data[..])), Error::LengthMismatch { .. });
     let each = EachKey::new(Mode::EcbEncrypt, KeyBits::Aes128, [0; 16], 16).unwrap();
     refused!(engine.run_each_key(&each, &[0; 17], &mut [0; 16]), Error::Jobs { .. });
     let refused = engine.run_each_key(&each, &[0; 16], &mut [0; 32]).unwrap_err();
     assert!(refused.to_string().contains("1 key for 16 bytes each, and the data has 32"), "{refused}");
-    refused!(engine.device_jobs(), Error::NotCuda { .. });
+    refused!(cipher.device(), Error::NotCuda { .. });
 }
 
 fn nine_threads_do_all_jobs() {

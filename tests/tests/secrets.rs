@@ -479,7 +479,7 @@ fn calls_of_many_keys(cipher: &Cipher, key: &Key) {
     let keys = Zeroizing::new(key.expose().repeat(300));
     for mode in [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream] {
         let jobs = Jobs::new(mode, &(0..300).map(job).collect::<Vec<_>>()).unwrap();
-        cipher.engine().run_jobs(&jobs, &mut data).unwrap();
+        cipher.engine().under_own_keys().run(jobs, &mut data).unwrap();
         let each = EachKey::new(mode, key.bits(), [3; 16], 512).unwrap();
         cipher.engine().run_each_key(&each, &keys, &mut data).unwrap();
     }

@@ -3,12 +3,12 @@
 use aes_bitslice_core::memory::collected;
 use aes_bitslice_runtime::{
     Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmDecryptJobs, GcmEncryptBatch,
-    GcmEncryptJobs, GcmJobs, JobKeys, Jobs, KeyBits, Keys, Mode, Nonces, Ranges, Results, Tagging,
+    GcmEncryptJobs, JobKeys, Jobs, KeyBits, Mode, Nonces, Ranges,
 };
 
 use zeroize::Zeroizing;
 
-use super::operation::{About, AnyOperation, OnCuda, Pending, Returned, Tagged, WithTag};
+use super::operation::{About, AnyOperation, OnCuda, Pending, Returned, WithTag};
 
 /// An operation on a batch.
 pub type Made = Result<Box<dyn AnyOperation>, Error>;
@@ -79,10 +79,8 @@ pub fn gcm(direction: Direction, messages: &Messages) -> Made {
     let numbers = collected((0..messages.count).map(|n| (n % messages.turn) as u32))?;
     let keys = JobKeys::numbered(bits, &messages.keys[..messages.turn * bits.bytes()], &numbers);
     Ok(match direction {
-        Direction::Encrypt => Box::new(GcmUnderManyKeys(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?)),
-        Direction::Decrypt => {
-            Box::new(GcmUnderManyKeys(GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16)?))
-        }
+        Direction::Encrypt => Box::new(WithTag(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?)),
+        Direction::Decrypt => Box::new(WithTag(GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16)?)),
     })
 }
 
@@ -96,61 +94,27 @@ pub fn many_keys(mode: Mode, bits: KeyBits, messages: &Messages) -> Made {
     let counts = matches!(mode, Mode::Ctr | Mode::Keystream);
     let counters = collected((0..if counts { messages.count } else { 0 }).map(|n| messages.iv(n)))?;
     let jobs = Jobs::from_arrays(mode, bits, &messages.keys, &counters, &messages.ranges())?;
-    Ok(Box::new(UnderManyKeys { jobs, access: if mode == Mode::Keystream { Access::Writes } else { Access::Maps } }))
+    Ok(Box::new(UnderManyKeys(jobs)))
 }
 
-/// What is true of all calls under many keys.
-fn under_many_keys(access: Access, has_tag: bool, verifies: bool) -> About {
-    About {
-        name: "a call under many keys",
-        access,
-        keys: Keys::One,
-        key_lengths: &KeyBits::ALL,
-        is_serial: false,
-        has_own_key: false,
-        has_tag,
-        verifies,
-        waits_when_dropped: true,
-    }
-}
-
-/// Messages of GCM with keys of their own.
-struct GcmUnderManyKeys<E>(GcmJobs<E>);
-
-impl<E: Tagging<Results, Output: Tagged>> AnyOperation for GcmUnderManyKeys<E> {
-    fn about(&self) -> About {
-        under_many_keys(Access::Maps, true, E::Output::VERIFIES)
-    }
-
-    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
-        cipher.engine().run_gcm_jobs(&self.0, data)?.tags()
-    }
-
-    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
-        let OnCuda { cipher, stream, input, output } = call;
-        let pending = cipher.jobs().run_gcm_to(stream, &self.0, input, output)?;
-        Ok(Box::new(|| pending.wait()?.tags()))
-    }
-}
-
-/// Jobs, which use no key of a cipher: only its engine.
-struct UnderManyKeys {
-    jobs: Jobs,
-    access: Access,
-}
+/// Jobs, which return no value, but are waited for.
+struct UnderManyKeys(Jobs);
 
 impl AnyOperation for UnderManyKeys {
     fn about(&self) -> About {
-        under_many_keys(self.access, false, false)
+        About { waits_when_dropped: true, ..About::of(&self.0, false, false) }
     }
 
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
-        cipher.engine().run_jobs(&self.jobs, self.about().accessed(data)).map(|()| None)
+        cipher.run(self.0.clone(), self.about().accessed(data)).map(|()| None)
     }
 
     fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
         let OnCuda { cipher, stream, input, output } = call;
-        let pending = cipher.jobs().run_to(stream, &self.jobs, input, output)?;
+        let pending = match self.about().access {
+            Access::Writes => cipher.run_with_output(stream, self.0.clone(), output),
+            _ => cipher.run_to_with_output(stream, self.0.clone(), input, output),
+        }?;
         Ok(Box::new(|| pending.wait().map(|()| None)))
     }
 }

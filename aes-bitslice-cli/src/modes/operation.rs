@@ -92,11 +92,11 @@ pub struct About {
 }
 
 impl About {
-    fn of<O: Operation>(operation: &O, has_tag: bool, verifies: bool) -> Self {
+    pub(super) fn of<O: Operation>(operation: &O, has_tag: bool, verifies: bool) -> Self {
         let kernels = operation.kernels();
         About {
             name: O::NAME,
-            access: O::ACCESS,
+            access: operation.access(),
             keys: O::KEYS,
             key_lengths: O::KEYS.lengths(),
             is_serial: kernels.are_on_cpu(),

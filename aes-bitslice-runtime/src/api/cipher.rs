@@ -17,12 +17,13 @@ use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::{KernelsNeeded, OnHost};
-use crate::op::operation::{Composition, Operation, Pass, Passes, Place, Ready};
+use crate::op::operation::{Composition, Keys, Operation, Pass, Passes, Place, Ready};
 use crate::op::own_key::OwnKey;
 use std::fmt;
 use std::sync::Arc;
 
-/// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them.
+/// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them. There is one
+/// [without a key](Engine::under_own_keys), for calls that have keys of their own.
 ///
 /// Wrong arguments, and everything else that keeps a call from starting, are found before any work and change nothing.
 /// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
@@ -35,13 +36,15 @@ pub struct Cipher {
     engine: Engine,
     key: KeyOn,
     /// The key on the CPU, for serial operations and for the calls that [`Engine::backend_for`] sends there; `None` in
-    /// a single-kernel cipher.
+    /// a single-kernel cipher, and in one without a key.
     cpu: Option<Arc<CpuKey>>,
 }
 
 /// A key on an engine's backend.
 #[derive(Clone)]
 pub(crate) enum KeyOn {
+    /// No key.
+    None,
     Cpu(Arc<CpuKey>),
     CpuBitsliced(Arc<Bitsliced>),
     #[cfg(feature = "cuda")]
@@ -72,6 +75,7 @@ key_on!(
 impl KeyOn {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         match self {
+            Self::None => Err(Error::NeedsKey { what: O::NAME }),
             Self::Cpu(key) => OnBackend::run(&**key, call, data),
             Self::CpuBitsliced(key) => key.run(call, data),
             #[cfg(feature = "cuda")]
@@ -89,6 +93,9 @@ impl Target for Cipher {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        if matches!(self.key, KeyOn::None) && O::KEYS != Keys::Own {
+            return Err(Error::NeedsKey { what: O::NAME });
+        }
         if self.engine.supports(operation) {
             return Ok(operation.kernels());
         }
@@ -124,7 +131,7 @@ impl Cipher {
     /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the operation takes, the errors of the
     /// operation's own checks, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
-    /// CPU and this is a single-kernel cipher; [`Error::Stopped`]; else errors from the device.
+    /// CPU and this is a single-kernel cipher, or needs any and there is none; [`Error::Stopped`]; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let mut data = data.into();
         if self.cpu.as_deref().is_some_and(|cpu| cores::is_of_one(cpu, data.len()))
@@ -151,7 +158,7 @@ impl Cipher {
         if !stop.is_now() {
             return outcome;
         }
-        let mut data = data.accessed(O::ACCESS, O::NAME)?;
+        let mut data = data.accessed(operation.access(), O::NAME)?;
         call::check(self, &operation, data.len() as u64)?;
         operation.clear(data.output());
         Err(Error::Stopped)
@@ -212,6 +219,7 @@ impl Place for InHostMemory<'_, '_> {
         let (call, mut data) = Call::new(cipher, operation.clone(), data)?;
         let parts = match (data.len(), on_cpu) {
             (0, _) => vec![],
+            (_, true) if O::KEYS == Keys::Own => vec![call.operation().under_own_keys(data.reborrow())],
             (_, true) => {
                 cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())?
             }
@@ -222,7 +230,7 @@ impl Place for InHostMemory<'_, '_> {
 
     fn composed<C: Composition>(self, composition: C) -> Result<C::Output, Error> {
         let Self { cipher, data, on_cpu } = self;
-        let (data, bytes) = data.checked::<C>()?;
+        let (data, bytes) = data.checked(&composition)?;
         call::check(cipher, &composition, bytes)?;
         let cpu = cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: C::NAME })?;
         let derived = composition.derive(cpu)?;

@@ -4,12 +4,10 @@ use crate::api::cipher::{Cipher, KeyOn};
 use crate::api::engine::{Engine, Kind};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
-use crate::backend::cuda::many_keys::DeviceJobs;
 use crate::backend::cuda::memory::pinned;
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::cuda::several::group::{Group, Shares};
-use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::{Cuts, ShardedBuffer};
 use crate::backend::cuda::several::sharded_data::ShardedCipher;
 use crate::base::error::Error;
@@ -80,15 +78,6 @@ impl Engine {
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
     }
 
-    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys in that
-    /// memory.
-    ///
-    /// # Errors
-    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
-    pub fn device_jobs(&self) -> Result<DeviceJobs<'_>, Error> {
-        Ok(DeviceJobs::new(self.gpu("device memory")?))
-    }
-
     /// Compiles a kernel that is not a cipher, `ENTRY(const void *in, void *out, unsigned long long count)` in CUDA C, for thread blocks of
     /// `threads`: for experiments and measurements. The source contains no key.
     ///
@@ -129,8 +118,11 @@ impl Cipher {
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::SeveralDevices`] if it has several GPUs.
     pub fn device(&self) -> Result<DeviceCipher<'_>, Error> {
-        self.engine().gpu("device memory")?;
-        Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0], self.cpu()))
+        let device = self.engine().gpu("device memory")?;
+        Ok(match self.key() {
+            KeyOn::Cuda(key) => DeviceCipher::new(&key.keys()[0], self.cpu()),
+            _ => DeviceCipher::without_key(device),
+        })
     }
 
     /// Calls with this key on memory of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with their own
@@ -143,22 +135,23 @@ impl Cipher {
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn devices(&self) -> Result<Vec<DeviceCipher<'_>>, Error> {
-        Ok(self.group_key("device memory")?.keys().iter().map(|key| DeviceCipher::new(key, self.cpu())).collect())
+        let members = self.engine().group("device memory")?.members();
+        Ok(match self.key() {
+            KeyOn::Cuda(key) => key.keys().iter().map(|key| DeviceCipher::new(key, self.cpu())).collect(),
+            _ => members.iter().map(|member| DeviceCipher::without_key(&member.device)).collect(),
+        })
     }
 
     /// Calls with this key on device memory that is sharded over the engine's GPUs ([`Engine::sharded`]).
     ///
     /// # Errors
-    /// [`Error::NotCuda`] if the engine has no CUDA device.
+    /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::NeedsKey`] on a cipher without a key.
     pub fn sharded(&self) -> Result<ShardedCipher<'_>, Error> {
-        Ok(ShardedCipher::new(self.group_key("sharded memory")?, self.cpu()))
-    }
-
-    /// The key on the GPUs.
-    fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
+        let what = "sharded memory";
+        self.engine().group(what)?;
         match self.key() {
-            KeyOn::Cuda(key) => Ok(key),
-            _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),
+            KeyOn::Cuda(key) => Ok(ShardedCipher::new(key, self.cpu())),
+            _ => Err(Error::NeedsKey { what }),
         }
     }
 }
@@ -176,7 +169,7 @@ mod tests {
             assert!(engine.tuning().is_none());
             assert!(matches!(engine.sharded(16), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_context(), Err(Error::NotCuda { .. })));
-            assert!(matches!(engine.device_jobs(), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.under_own_keys().device().map(drop), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_contexts(), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_program("", "", 32), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.pinning_time(16), Err(Error::NotCuda { .. })));

@@ -56,14 +56,13 @@ impl Cipher {
     /// Calls on OpenCL buffers.
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] if the engine has no OpenCL device.
+    /// [`Error::NotOpenCl`] if the engine has no OpenCL device, [`Error::NeedsKey`] on a cipher without a key.
     pub fn opencl(&self) -> Result<BufferCipher<'_>, Error> {
+        let what = "a call on OpenCL buffers";
+        self.engine().opencl(what)?;
         match self.key() {
             KeyOn::OpenCl(key) => Ok(BufferCipher::new(key, self.cpu().map(|cpu| &**cpu))),
-            _ => {
-                let backend = self.engine().backend().to_string();
-                Err(Error::NotOpenCl { what: "a call on OpenCL buffers", backend })
-            }
+            _ => Err(Error::NeedsKey { what }),
         }
     }
 }

@@ -106,7 +106,8 @@ impl Cipher {
             return Err(SubmitError { error, data });
         }
         let cipher = self.clone();
-        submit(self.engine().queue(), data, O::ACCESS, move |data| cipher.run(operation, data), result)
+        let access = operation.access();
+        submit(self.engine().queue(), data, access, move |data| cipher.run(operation, data), result)
     }
 }
 

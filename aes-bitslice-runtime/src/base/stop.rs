@@ -59,10 +59,9 @@ impl Stop {
         self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
     }
 
-    /// Does `work`, and may stop the calls of [`Cipher::run`](crate::Cipher::run), [`Engine::run_jobs`](crate::Engine::run_jobs),
-    /// [`Engine::run_each_key`](crate::Engine::run_each_key) and [`Engine::run_gcm_jobs`](crate::Engine::run_gcm_jobs) that this thread makes
-    /// meanwhile. Within work that another one may stop, this one takes its place. In a destructor of a thread's own values (`thread_local`),
-    /// nothing stops calls.
+    /// Does `work`, and may stop the calls of [`Cipher::run`](crate::Cipher::run) and
+    /// [`Engine::run_each_key`](crate::Engine::run_each_key) that this thread makes meanwhile. Within work that another one may stop, this one
+    /// takes its place. In a destructor of a thread's own values (`thread_local`), nothing stops calls.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         /// The one before, also after a panic.
         struct Before(Stop);

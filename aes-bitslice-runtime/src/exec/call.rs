@@ -20,7 +20,7 @@ use crate::op::partial_hash::Verdict;
 
 /// A key on an engine, for calls on one kind of memory.
 pub(crate) trait Target {
-    /// The key on the CPU; `None` in a cipher of one kernel.
+    /// The key on the CPU; `None` in a cipher of one kernel, or without a key.
     fn cpu(&self) -> Option<&CpuKey>;
 
     /// The kernels that a device needs for an operation here; none where the CPU performs it.
@@ -41,14 +41,14 @@ pub(crate) trait Data {
     }
 
     /// Refuses data that the operation does not take, and memory that is not the engine's. Returns the number of bytes, too.
-    fn checked<O: Operation>(self) -> Result<(Self::Checked, u64), Error>;
+    fn checked<O: Operation>(self, operation: &O) -> Result<(Self::Checked, u64), Error>;
 }
 
 impl<'d> Data for Buffers<'d> {
     type Checked = Self;
 
-    fn checked<O: Operation>(self) -> Result<(Self, u64), Error> {
-        let data = self.accessed(O::ACCESS, O::NAME)?;
+    fn checked<O: Operation>(self, operation: &O) -> Result<(Self, u64), Error> {
+        let data = self.accessed(operation.access(), O::NAME)?;
         let bytes = data.len() as u64;
         Ok((data, bytes))
     }
@@ -89,7 +89,7 @@ impl<O: Pass> Call<O> {
     /// returns a value in a call that returns none, or the reverse.
     pub(crate) fn new<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
         let returns_value = data.returns_value();
-        let (data, bytes) = data.checked::<O>()?;
+        let (data, bytes) = data.checked(&operation)?;
         let kernels = check(target, &operation, bytes)?;
         match (returns_value, kernels.return_value()) {
             (Some(true), false) => return Err(Error::WrongCall { operation: O::NAME, call: "run" }),
@@ -207,7 +207,7 @@ impl<O: Pass> Call<O> {
     /// The value that the call returns. Leaves nothing on the stack.
     pub(crate) fn finish(&self, parts: Vec<PartOf<O>>) -> Result<O::Output, Error> {
         match O::KEYS {
-            Keys::One => self.ready.finish(parts),
+            Keys::One | Keys::Own => self.ready.finish(parts),
             Keys::OnCpu(_) | Keys::Two => scrubbed::<DERIVED, _>(|| self.ready.finish(parts)),
         }
     }
@@ -237,7 +237,7 @@ pub(crate) fn in_one_step<O: Operation>(
     operation: &O,
     data: &mut Buffers<'_>,
 ) -> Option<Option<O::Output>> {
-    let checked = data.reborrow().accessed(O::ACCESS, O::NAME).ok()?;
+    let checked = data.reborrow().accessed(operation.access(), O::NAME).ok()?;
     check(target, operation, checked.len() as u64).ok()?;
     let result = operation.in_one_step(target.cpu()?, checked)?;
     if result.is_none() {
@@ -295,7 +295,7 @@ mod tests {
             Some(RETURNS)
         }
 
-        fn checked<O: Operation>(self) -> Result<((), u64), Error> {
+        fn checked<O: Operation>(self, _operation: &O) -> Result<((), u64), Error> {
             Ok(((), self.0))
         }
     }

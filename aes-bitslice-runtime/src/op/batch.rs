@@ -1,10 +1,12 @@
-//! Many messages under one key in one call: their description for a device, and their results.
+//! Many messages in one call: their description for a device, and their results.
 
 use crate::base::error::Error;
 use crate::base::tag::{Tag, is_right};
 use crate::base::threads::divided;
 use crate::cpu::hash_key::HashKey;
+use crate::op::gcm_by_key::OfGcmJobs;
 use crate::op::gcm_messages::Messages;
+use crate::op::many_keys::Jobs;
 use crate::op::ranges::{Fault, Placed};
 use crate::op::tagging::{Computed, Make, Tagging, Verify};
 use aes_bitslice_core::count::counted;
@@ -21,14 +23,20 @@ pub enum Batch<'a> {
     Gcm(OfGcm<'a>),
     /// Messages to read and compute tags of.
     Cmac(OfCmac<'a>),
+    /// Messages to encrypt or decrypt, with tags, each under a key of its own.
+    GcmJobs(OfGcmJobs<'a>),
+    /// Jobs, each under a key of its own.
+    Jobs(&'a Jobs),
 }
 
 impl Batch<'_> {
-    /// Whether there are no messages.
+    /// Whether a device has nothing to do: no message has data.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Self::Gcm(batch) => batch.messages.len() == 0,
-            Self::Cmac(batch) => batch.messages.len() == 0,
+            Self::Gcm(batch) => batch.messages.places().have_no_bytes(),
+            Self::Cmac(batch) => batch.messages.have_no_bytes(),
+            Self::GcmJobs(batch) => batch.messages.places().have_no_bytes(),
+            Self::Jobs(jobs) => jobs.ranges.have_no_bytes(),
         }
     }
 }

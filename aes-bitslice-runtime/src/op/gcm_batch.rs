@@ -452,7 +452,7 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
         let messages = &*keyed.batch.messages;
-        if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
+        if messages.places().have_no_bytes() {
             let one = |n| one(cipher, &keyed.hash, keyed.batch.whole(messages.get(n), (&mut [][..]).into()));
             let tags = collected((0..messages.len()).map(one))?;
             keyed.of_nothing = Arc::new(keyed.batch.results_of(tags)?);

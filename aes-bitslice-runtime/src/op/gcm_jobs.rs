@@ -1,12 +1,10 @@
 //! Many messages of Galois/counter mode in one call (SP 800-38D), each under a key of its own: those of many sessions, tenants or columns.
 //!
-//! As other [calls under many keys](crate::op::many_keys), these are not operations: they have no cipher. The messages are those of a
-//! [batch](crate::op::gcm_batch), and counter mode under their keys is a call of [`Jobs`].
+//! The messages are those of a [batch](crate::op::gcm_batch), and counter mode under their keys is a call of [`Jobs`].
 
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::lock::made_once;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
@@ -14,19 +12,20 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::key::CpuKey;
-use crate::op::batch::{self, Results, SideBySide, Tags};
-use crate::op::buffers::Buffers;
+use crate::op::batch::{self, Batch, Results, SideBySide, Tags};
+use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm_batch::{Aads, GcmBatch, GcmMessage, Group, one};
-use crate::op::many_keys::{Flow, Jobs, refused};
+use crate::op::gcm_by_key::{ByKey, OfGcmJobs};
+use crate::op::kernels::KernelsNeeded;
+use crate::op::many_keys::{Flow, Jobs, NAME, refused};
 use crate::op::nonces::{Nonces, refuse_repeated_under_a_key};
-use crate::op::operation::Operation;
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, one_pass};
 use crate::op::own_key::STACK_UNDER_OWN_KEY;
 use crate::op::ranges::Ranges;
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_core::memory::{NoMemory, collected, filled, room};
-use aes_bitslice_core::messages::RUN;
+use aes_bitslice_core::memory::{NoMemory, collected, room};
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::ops::Range;
@@ -106,44 +105,41 @@ impl<'a> JobKeys<'a> {
 /// The common part of these calls; `E` says what is done with tags.
 #[derive(Clone, Debug)]
 pub struct GcmJobs<E> {
-    pub(crate) batch: GcmBatch<E>,
+    batch: GcmBatch<E>,
     /// Counter mode from each message's second counter on.
-    pub(crate) jobs: Jobs,
+    jobs: Jobs,
     /// The number of each message's key; none if keys have no numbers.
     numbers: Arc<Vec<u32>>,
     /// The messages of each key, once they were sorted.
     by_key: Arc<OnceLock<ByKey>>,
+    /// A device has a launch for each key if keys have numbers, and on average at least this many bytes of data.
+    least: u64,
 }
 
-/// Messages in the order in which a device takes those of each key together, the longest first; and where those of each key end in it, of keys that
-/// have messages.
-#[derive(Debug)]
-pub(crate) struct ByKey {
-    pub(crate) order: Vec<u32>,
-    pub(crate) ends: Vec<usize>,
-}
+/// Where that is faster, by measurement on an H200.
+const LEAST: u64 = 4 << 20;
 
 /// Encrypts messages, each under its own key, and returns their tags, of 16 bytes each, in the order of the messages.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJob, Key, KeyBits};
 ///
-/// let engine = Engine::open(Backend::Cpu)?;
+/// let cipher = Engine::open(Backend::Cpu)?.under_own_keys();
 /// let keys = [Key::generate(KeyBits::Aes128)?, Key::generate(KeyBits::Aes128)?]; // each used for one message: any nonce will do
 /// let mut data = *b"one message, and another";
 /// let job = |n: usize, range| GcmJob { key: keys[n].expose(), nonce: [0; 12], aad: b"header", range };
 /// let jobs = [job(0, 0..11), job(1, 13..24)];
-/// let tags = engine.run_gcm_jobs(&GcmEncryptJobs::new(&jobs)?, &mut data)?;
+/// let tags = cipher.run(GcmEncryptJobs::new(&jobs)?, &mut data)?;
 /// data[20] ^= 1; // somebody changes the second one
-/// let opened = engine.run_gcm_jobs(&GcmDecryptJobs::new(&jobs, &tags)?, &mut data)?;
+/// let opened = cipher.run(GcmDecryptJobs::new(&jobs, &tags)?, &mut data)?;
 /// assert_eq!((opened.failed(), &data[..13], &data[13..]), (&[1][..], &b"one message, "[..], &[0; 11][..]));
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between messages is unchanged. In host memory the CPU cores do the work, whatever the engine
-/// ([`Engine::run_gcm_jobs`](crate::Engine::run_gcm_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
-/// ([`DeviceJobs::run_gcm`](crate::cuda::DeviceJobs::run_gcm)), which expands the keys there, or on the cores of the CPU if keys have numbers and
-/// 4 MiB of data each on average, where it is faster. The copy of the keys is wiped on drop.
+/// The data between messages is unchanged. Any cipher performs these calls, and uses no key of its own. In host memory the CPU cores do the
+/// work, whatever the engine; in device memory of a CUDA engine it is one call on the caller's stream
+/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), which expands the keys there, or on the cores of the CPU if
+/// keys have numbers and 4 MiB of data each on average, where it is faster. The copy of the keys is wiped on drop.
 ///
 /// Two messages under one key must not have the same nonce. Where keys have numbers, two with the same number and nonce are refused; nothing
 /// compares the keys themselves, nor the messages of other calls.
@@ -245,33 +241,7 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         let counters = collected((0..messages.len()).map(second))?;
         let jobs = Jobs::of(Flow::Ctr, bits, keys, counters, messages.places().clone())?;
         let numbers = Arc::new(collected(numbers.iter().copied())?);
-        Ok(Self { batch, jobs, numbers, by_key: Arc::default() })
-    }
-
-    /// The messages of each key, if keys have numbers, and those that have messages at least `least` bytes on average.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn by_key(&self, least: u64) -> Result<Option<&ByKey>, NoMemory> {
-        let Some(highest) = self.numbers.iter().max() else { return Ok(None) };
-        let mut ends = filled(0, *highest as usize + 1)?;
-        self.numbers.iter().for_each(|key| ends[*key as usize] += 1);
-        let used = ends.iter().filter(|messages| **messages > 0).count() as u64;
-        if u64::from(self.batch.messages().runs()) * 16 * RUN / used < least {
-            return Ok(None);
-        }
-        made_once(&self.by_key, || {
-            let (longest_first, mut order, mut begin) = (self.batch.order()?, filled(0, self.len())?, 0);
-            ends.iter_mut().for_each(|end| begin += std::mem::replace(end, begin));
-            // What is in order stays so among the messages of a key.
-            for n in (0..self.len()).map(|position| longest_first.at(position)) {
-                let end = &mut ends[self.numbers[n] as usize];
-                order[*end] = n as u32;
-                *end += 1;
-            }
-            ends.dedup();
-            ends.retain(|end| *end > 0);
-            Ok(ByKey { order, ends })
-        })
-        .map(Some)
+        Ok(Self { batch, jobs, numbers, by_key: Arc::default(), least: LEAST })
     }
 
     /// The number of messages.
@@ -284,20 +254,10 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         self.len() == 0
     }
 
-    /// Clears the output of all messages, in data that contains their ranges.
+    /// Has a device launch this call for each key from this number of bytes on, for tests.
     #[doc(hidden)]
-    pub fn clear(&self, output: &mut [u8]) {
-        self.batch.clear(output);
-    }
-
-    /// Refuses data that does not contain all messages.
-    pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
-        self.batch.messages().within(bytes, "message").or_else(batch::refused)
-    }
-
-    /// Processes all messages on the CPU cores.
-    pub(crate) fn on_cpu(&self, data: Buffers<'_>) -> Result<Results, NoMemory> {
-        self.on_instructions(Instructions::best(), data)
+    pub fn by_key_from(self, least: u64) -> Self {
+        Self { least, ..self }
     }
 
     /// Processes them on these instructions, which the processor has.
@@ -311,16 +271,72 @@ impl<E: Tagging<Results>> GcmJobs<E> {
     }
 
     /// The results if none of the messages has data.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn of_nothing(&self) -> Result<Results, NoMemory> {
+    fn of_nothing(&self) -> Result<Results, NoMemory> {
         let whole = |n| self.batch.whole(self.batch.messages().get(n), (&mut [][..]).into());
         let tag = |n| under(Instructions::best(), self.jobs.key(n), whole(n));
         self.batch.results_of(collected((0..self.len()).map(tag))?)
     }
+}
 
-    /// What a call returns that has these results.
-    pub(crate) fn finish(&self, results: Result<Results, NoMemory>) -> Result<E::Output, Error> {
-        self.batch.finish(results.ok())
+impl<E: Tagging<Results>> Operation for GcmJobs<E> {
+    type Output = E::Output;
+    const NAME: &'static str = NAME;
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::Own;
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        self.batch.check(bytes)
+    }
+
+    fn clear(&self, output: &mut [u8]) {
+        self.batch.clear(output);
+    }
+
+    fn kernels(&self) -> KernelsNeeded {
+        self.jobs.kernels()
+    }
+
+    one_pass!();
+}
+
+impl<E: Tagging<Results>> Pass for GcmJobs<E> {
+    type Ready = Self;
+
+    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+        Ok(self)
+    }
+}
+
+impl<E: Tagging<Results>> Ready for GcmJobs<E> {
+    type Part = Option<Results>;
+    type Output = E::Output;
+
+    /// Its messages go to all cores.
+    fn cut(&self) -> Option<Cut<Self>> {
+        None
+    }
+
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
+        let Self { batch, jobs, numbers, by_key, least } = self;
+        let (order, expected) = (batch.order()?, batch.expected());
+        let (messages, aad, least) = (batch.messages(), batch.aad(), *least);
+        Ok(Some(Batch::GcmJobs(OfGcmJobs { messages, order, aad, expected, jobs, numbers, by_key, least })))
+    }
+
+    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
+        self.under_own_keys(data)
+    }
+
+    fn under_own_keys(&self, data: Buffers<'_>) -> Option<Results> {
+        self.on_instructions(Instructions::best(), data).ok()
+    }
+
+    fn part(&self, _bytes: u64, results: &[u8]) -> Option<Results> {
+        self.batch.results_on_device(results).ok()
+    }
+
+    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
+        self.batch.finish(parts.pop().unwrap_or_else(|| self.of_nothing().ok()))
     }
 }
 

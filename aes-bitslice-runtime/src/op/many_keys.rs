@@ -1,8 +1,8 @@
 //! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or an equal number of bytes under each of many
 //! keys.
 //!
-//! These are not [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB, counter mode (SP
-//! 800-38A, sections 6.1 and 6.5) with 128-bit counters that wrap, and the key stream of counter mode.
+//! The keys are part of the work, so no cipher needs one. The modes are ECB, counter mode (SP 800-38A, sections 6.1 and 6.5) with 128-bit
+//! counters that wrap, and the key stream of counter mode. [`EachKey`] is not an [operation](crate::Operation): its keys are where its data is.
 
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
@@ -49,21 +49,23 @@ impl fmt::Debug for Job<'_> {
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, Job, Jobs, Key, KeyBits, Mode};
 ///
-/// let engine = Engine::open(Backend::Cpu)?;
+/// let cipher = Engine::open(Backend::Cpu)?.under_own_keys();
 /// let keys = [Key::generate(KeyBits::Aes128)?, Key::generate(KeyBits::Aes128)?]; // each used for one message: any counter will do
 /// let mut data = *b"one message, and another";
 /// let job = |n: usize, range| Job { key: keys[n].expose(), counter: [0; 16], range };
 /// let jobs = Jobs::new(Mode::Ctr, &[job(0, 0..11), job(1, 13..24)])?;
-/// engine.run_jobs(&jobs, &mut data)?;
+/// cipher.run(jobs.clone(), &mut data)?;
 /// assert_eq!(&data[11..13], b", ");
-/// engine.run_jobs(&jobs, &mut data)?; // decrypts
+/// cipher.run(jobs, &mut data)?; // decrypts
 /// assert_eq!(&data, b"one message, and another");
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between jobs is unchanged. In host memory the CPU cores do the work, whatever the engine
-/// ([`Engine::run_jobs`](crate::Engine::run_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
-/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there.
+/// The data between jobs is unchanged. Any cipher performs them, and uses no key of its own; one that has none is
+/// [`Engine::under_own_keys`](crate::Engine::under_own_keys). In host memory the CPU cores do the work, whatever the engine. In device memory
+/// of a CUDA engine it is one call on the caller's stream
+/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), which expands the keys there: it is fast for jobs of a few
+/// KiB or more. For short jobs with the same number of bytes under each key, [`EachKey`] is fast, because jobs work in runs of 32 blocks.
 #[derive(Clone)]
 pub struct Jobs {
     pub(crate) flow: Flow,
@@ -197,7 +199,7 @@ pub(crate) const NAME: &str = "a call under many keys";
 
 /// The maximum number of blocks in a job: block numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
-const RANGES: Rules = Rules { what: "job", ascending: true, longest: 16 * MOST_BLOCKS };
+pub(crate) const RANGES: Rules = Rules { what: "job", ascending: true, longest: 16 * MOST_BLOCKS };
 /// The maximum number of jobs that a core takes at a time.
 const AT_A_TIME: usize = 64;
 
@@ -309,17 +311,6 @@ impl Jobs {
         made_once(&self.tables, || Tables::of(&self.ranges))
     }
 
-    /// Refuses data that does not contain all ranges.
-    pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
-        self.ranges.within(bytes, RANGES.what, "the data").or_else(refused)
-    }
-
-    /// Clears the output of all jobs, in data that contains their ranges.
-    #[doc(hidden)]
-    pub fn clear(&self, output: &mut [u8]) {
-        self.ranges.iter().for_each(|Range { start, end }| output[start as usize..end as usize].fill(0));
-    }
-
     /// The number of bytes of each job, a multiple of 16, if they are equal shares of the data from its first byte on.
     fn share(&self) -> Option<u64> {
         let bytes = self.ranges.equal_length().filter(|bytes| *bytes > 0 && bytes.is_multiple_of(16))?;
@@ -337,7 +328,7 @@ impl Jobs {
     }
 
     /// Performs all jobs on the CPU cores.
-    pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
+    pub(crate) fn on_cores(&self, data: Buffers<'_>) {
         let counter = |n: usize| self.counters.get(n).map_or(0, |counter| u128::from_be_bytes(*counter));
         on_cores(self.len(), |n| self.ranges.get(n), data, |n, data| self.flow.on_cpu(self.key(n), counter(n), data));
     }
@@ -417,6 +408,7 @@ fn on_cores(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::operation::Operation;
 
     /// Jobs with these counters and ranges, under different keys.
     fn jobs(mode: Mode, all: &[(u128, Range<u64>)]) -> Result<Jobs, Error> {

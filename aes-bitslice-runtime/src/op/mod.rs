@@ -11,10 +11,10 @@
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
 //! | `gcm_random_nonce` | [`GcmEncryptWithRandomNonce`](gcm_random_nonce::GcmEncryptWithRandomNonce) | maps any bytes, returns a nonce and a tag | SP 800-38D, section 8.2.2 |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
-//! | `gcm_jobs` | [`GcmEncryptJobs`](gcm_jobs::GcmEncryptJobs), [`GcmDecryptJobs`](gcm_jobs::GcmDecryptJobs): likewise, each message under a key of its own | maps any ranges of bytes, returns tags | SP 800-38D |
+//! | `gcm_jobs` | [`GcmEncryptJobs`](gcm_jobs::GcmEncryptJobs), [`GcmDecryptJobs`](gcm_jobs::GcmDecryptJobs): likewise, with a key for each message | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
 //! | `xaes` | [`XaesEncrypt`](xaes::XaesEncrypt), [`XaesDecrypt`](xaes::XaesDecrypt) | maps any bytes, returns a tag | C2SP, XAES-256-GCM |
-//! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): not operations, because they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
+//! | `many_keys`, `jobs` | [`Jobs`](many_keys::Jobs), with a key for each; [`EachKey`](many_keys::EachKey), which is not an operation: its keys are where its data is | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |
 //! | `cmac_batch` | [`CmacBatch`](cmac_batch::CmacBatch), [`CmacVerifyBatch`](cmac_batch::CmacVerifyBatch) | reads any ranges of bytes, returns tags | SP 800-38B |
@@ -33,6 +33,7 @@
 //! | `ranges` | where many messages are, or their additional data |
 //! | `nonces` | the nonces of many messages |
 //! | `gcm_messages` | the messages of a GCM batch |
+//! | `gcm_by_key` | those with keys of their own |
 //! | `tagging` | what is done with a tag: it is made, or verified |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode perform |
@@ -48,12 +49,14 @@ pub mod ctr;
 pub mod ecb;
 pub mod gcm;
 pub mod gcm_batch;
+pub(crate) mod gcm_by_key;
 pub mod gcm_jobs;
 pub(crate) mod gcm_messages;
 pub mod gcm_random_nonce;
 pub mod gcm_siv;
 pub mod ghash;
 pub mod gmac;
+mod jobs;
 pub(crate) mod kernels;
 pub mod keystream;
 pub(crate) mod launch;

@@ -31,6 +31,12 @@ pub trait Operation: Clone + Send + Sync + 'static {
     /// The keys that the operation needs.
     const KEYS: Keys = Keys::One;
 
+    /// How this one accesses its data: of jobs, those that make key stream only write.
+    #[doc(hidden)]
+    fn access(&self) -> Access {
+        Self::ACCESS
+    }
+
     /// Refuses an invalid call on this many bytes.
     #[doc(hidden)]
     fn check(&self, bytes: u64) -> Result<(), Error>;
@@ -67,13 +73,15 @@ pub enum Keys {
     OnCpu(&'static [KeyBits]),
     /// The two AES keys of XTS, which must also be on the CPU.
     Two,
+    /// Many keys, which the operation has. The cipher needs none, and one that it has is not used.
+    Own,
 }
 
 impl Keys {
     /// The lengths of these keys.
     pub fn lengths(self) -> &'static [KeyBits] {
         match self {
-            Self::One => &KeyBits::ALL,
+            Self::One | Self::Own => &KeyBits::ALL,
             Self::OnCpu(lengths) => lengths,
             Self::Two => &[KeyBits::Aes128, KeyBits::Aes256],
         }
@@ -88,7 +96,7 @@ impl Keys {
     pub(crate) fn check(self, operation: &'static str, cpu: Option<&CpuKey>) -> Result<(), Error> {
         let refused = |needs| Err(Error::WrongKeys { operation, needs });
         match (self, cpu) {
-            (Self::One, None) => Ok(()),
+            (Self::One, None) | (Self::Own, _) => Ok(()),
             (Self::OnCpu(_) | Self::Two, None) => Err(Error::NeedsKey { what: operation }),
             (Self::One | Self::OnCpu(_), Some(cpu)) if cpu.is_xts() => refused(ONE_KEY),
             (Self::Two, Some(cpu)) if !cpu.is_xts() => refused(TWO_KEYS),
@@ -231,6 +239,11 @@ pub trait Ready: Clone + Send + Sync + 'static {
 
     /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
+
+    /// Performs an operation that has keys of its own on the cores of the CPU.
+    fn under_own_keys(&self, _data: Buffers<'_>) -> Self::Part {
+        unreachable!("it is performed under the key of a cipher")
+    }
 
     /// The value that a part of `bytes` bytes returns, if a device processed it and returned these results: a hash, or those of a batch.
     fn part(&self, _bytes: u64, _results: &[u8]) -> Self::Part {

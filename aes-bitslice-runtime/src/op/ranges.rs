@@ -313,6 +313,11 @@ impl Placed {
         (0..self.count).map(|n| self.get(n))
     }
 
+    /// Whether no range has any bytes.
+    pub(crate) fn have_no_bytes(&self) -> bool {
+        self.iter().all(|range| range.is_empty())
+    }
+
     /// The distance from each range to the next, if the first and this distance say where all are; else 0.
     pub(crate) fn stride(&self) -> u64 {
         match &self.each {

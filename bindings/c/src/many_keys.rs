@@ -140,9 +140,9 @@ pub unsafe extern "C" fn aes_bitslice_run_many_keys(
             let (asked, data) = many.of(input, output, len)?;
             let keys = values(many.keys, if many.keys.is_null() { 0 } else { many.key_bytes() }, "keys")?;
             engine.kept(|engine| {
-                data.give(|data| match &asked {
-                    Asked::Jobs(jobs) => Ok(engine.run_jobs(jobs, data)?),
-                    Asked::EachKey(each) => Ok(engine.run_each_key(each, keys, data)?),
+                data.give(|data| match asked {
+                    Asked::Jobs(jobs) => Ok(engine.under_own_keys().run(jobs, data)?),
+                    Asked::EachKey(each) => Ok(engine.run_each_key(&each, keys, data)?),
                 })
             })
         }
@@ -155,8 +155,9 @@ pub unsafe extern "C" fn aes_bitslice_run_many_keys(
 pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHandle) -> c_int {
     call(|| {
         // SAFETY: required of callers at the top of the header.
-        unsafe { reference(engine, "engine") }?
-            .kept(|engine| if engine.backend().is_cuda() { Ok(engine.device_jobs()?.prepare()?) } else { Ok(()) })
+        unsafe { reference(engine, "engine") }?.kept(|engine| {
+            if engine.backend().is_cuda() { Ok(engine.under_own_keys().device()?.prepare_many_keys()?) } else { Ok(()) }
+        })
     })
 }
 
@@ -186,13 +187,16 @@ pub unsafe extern "C" fn aes_bitslice_run_many_keys_on_stream(
             match asked {
                 Asked::Jobs(jobs) => {
                     let place = place(pending, "pending")?;
-                    let put = engine.kept(|engine| engine.device_jobs()?.run_raw(stream, &jobs, input, output, len))?;
+                    let put = engine.kept(|engine| {
+                        engine.under_own_keys().device()?.run_raw_with_output(stream, jobs, input, output, len)
+                    })?;
                     PendingHandle::give(place, 1, || put.wait());
                 }
                 Asked::EachKey(each) => {
                     let (keys, bytes) = (many.keys as u64, many.key_bytes() as u64);
                     engine.kept(|engine| {
-                        engine.device_jobs()?.run_each_key_raw(stream, &each, keys, bytes, input, output, len)
+                        let none = engine.under_own_keys();
+                        none.device()?.run_each_key_raw(stream, &each, keys, bytes, input, output, len)
                     })?;
                     NonNull::new(pending).into_iter().for_each(|place| place.write(ptr::null_mut()));
                 }

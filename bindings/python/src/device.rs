@@ -5,10 +5,8 @@ use crate::driver::enter;
 use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
-use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceJobs, DeviceTags, Pending};
-use aes_bitslice_runtime::{
-    Cipher, EachKey, Engine, Error as Runtime, GcmJobs, Jobs, Mode, Operation, Results, Tag, Tagging,
-};
+use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceTags, Pending};
+use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Mode, Operation, Tag};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -112,7 +110,8 @@ impl<'a> OnDevice<'a> {
 
 /// Calls under many keys on one GPU.
 pub struct JobsOnDevice<'a> {
-    jobs: DeviceJobs<'a>,
+    /// Without a key.
+    cipher: Cipher,
     context: Arc<CudaContext>,
     /// Whether the kernels were loaded: one bit for those that encrypt, one for those that decrypt.
     loaded: &'a AtomicU8,
@@ -122,25 +121,19 @@ impl<'a> JobsOnDevice<'a> {
     /// On the GPU with this number, which must be the engine's only one.
     pub fn of(engine: &'a Engine, ordinal: usize, loaded: &'a AtomicU8) -> PyResult<Self> {
         let (_, context) = context_of(engine, ordinal)?;
-        Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context, loaded })
+        let cipher = engine.under_own_keys();
+        cipher.device().map_err(of_runtime)?;
+        Ok(Self { cipher, context, loaded })
     }
 
-    /// Runs jobs, and waits for them: their keys are wiped on the GPU before this returns.
-    pub fn run(&self, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
+    /// Runs jobs, or messages of GCM, and waits for them: their keys are wiped on the GPU before this returns.
+    pub fn run<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<O::Output> {
         let (stream, (input, output, len)) = (stream_of(call), call.on_device());
         call.py().detach(|| {
+            let device = self.cipher.device().map_err(of_runtime)?;
             // SAFETY: as in `OnDevice::run`.
-            let pending = unsafe { self.jobs.run_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
-            pending.and_then(|pending| pending.wait()).map_err(of_runtime)
-        })
-    }
-
-    /// Encrypts or decrypts messages of GCM under many keys, and waits for them: their keys are wiped on the GPU before this returns.
-    pub fn run_gcm<E: Tagging<Results>>(&self, call: &Call<'_>, jobs: &GcmJobs<E>) -> PyResult<E::Output> {
-        let (stream, (input, output, len)) = (stream_of(call), call.on_device());
-        call.py().detach(|| {
-            // SAFETY: as in `OnDevice::run`.
-            let pending = unsafe { self.jobs.run_gcm_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
+            let pending =
+                unsafe { device.run_raw_with_output(stream.handle as sys::CUstream, operation, input, output, len) };
             pending.and_then(|pending| pending.wait()).map_err(of_runtime)
         })
     }
@@ -160,9 +153,9 @@ impl<'a> JobsOnDevice<'a> {
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
         call.py().detach(|| {
             let handle = stream.handle as sys::CUstream;
+            let device = self.cipher.device().map_err(of_runtime)?;
             // SAFETY: as in `OnDevice::run`, also for the keys.
-            unsafe { self.jobs.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }
-                .map_err(of_runtime)?;
+            unsafe { device.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }.map_err(of_runtime)?;
             self.loaded.fetch_or(bit, Ordering::Relaxed);
             wait(&self.context, Stream { waits, ..stream })
         })

@@ -2,17 +2,13 @@
 
 use crate::batch::{GcmMessages, GivenTags, all_authentic};
 use crate::buffer::{Buffer, bytes};
-use crate::call::on_host;
-use crate::device::JobsOnDevice;
-use crate::dlpack::Place;
 use crate::error::no_memory;
-use crate::many_keys::{bits_of, check_rows, in_host_memory};
+use crate::many_keys::{bits_of, check_rows, in_host_memory, under_own_keys};
 use crate::memory::{Call, Data, Memory};
 use crate::opened::Opened;
 use aes_bitslice_core::memory::{append, room};
 use aes_bitslice_runtime::{
-    Aads, Access, Buffers, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJobs, Integers, JobKeys, Nonces, Ranges, Results,
-    Tagging,
+    Aads, Access, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJobs, Integers, JobKeys, Nonces, Ranges, Results, Tagging,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -72,18 +68,8 @@ fn run<E: Tagging<Results>>(
         Some(numbers) => JobKeys::numbered(bits, keys.input(), numbers),
     };
     let jobs = messages.view(|ranges, nonces, aads| make(&keys, ranges, nonces, aads))?;
-    match call.place {
-        Place::Host => {
-            call.apart(&of_keys, "the keys")?;
-            let work = |data: Buffers<'_>| opened.engine.run_gcm_jobs(&jobs, data);
-            on_host(&call, opened, false, |output| jobs.clear(output), work)
-        }
-        Place::Cuda(ordinal) => {
-            let results = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run_gcm(&call, &jobs)?;
-            call.is_on_stream()?;
-            Ok(results)
-        }
-    }
+    call.apart(&of_keys, "the keys")?;
+    under_own_keys(opened, &call, jobs)
 }
 
 /// The number of each message's key: an array of integers, or a list.

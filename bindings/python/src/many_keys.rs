@@ -10,7 +10,7 @@ use crate::error::of_runtime;
 use crate::memory::{Call, Data, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{Access, Buffers, EachKey, Jobs, KeyBits, Mode};
+use aes_bitslice_runtime::{Access, Buffers, EachKey, Jobs, KeyBits, Mode, Operation};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -164,19 +164,27 @@ pub fn jobs<'py>(
     let first = first.as_ref().map_or(&[][..], |all| all.input().as_chunks().0);
     let jobs = Jobs::from_arrays(mode, bits, of_keys.host().input(), first, &places.view()?).map_err(of_runtime)?;
     let call = Call::of(access(mode), mode.name(), data)?;
+    call.apart(&of_keys, "the keys")?;
+    counters.iter().try_for_each(|counters| call.apart(counters, "the counters"))?;
+    under_own_keys(opened, &call, jobs)?;
+    Ok(call.result)
+}
+
+/// Performs an operation that has its keys, and waits for it.
+pub fn under_own_keys<O: Operation>(opened: &Opened, call: &Call<'_>, operation: O) -> PyResult<O::Output> {
     match call.place {
         Place::Host => {
-            call.apart(&of_keys, "the keys")?;
-            counters.iter().try_for_each(|counters| call.apart(counters, "the counters"))?;
-            let work = |data: Buffers<'_>| opened.engine.run_jobs(&jobs, data);
-            on_host(&call, opened, false, |output| jobs.clear(output), work)?;
+            let cipher = opened.engine.under_own_keys();
+            let clear = |output: &mut [u8]| operation.clear(output);
+            on_host(call, opened, false, clear, |data| cipher.run(operation.clone(), data))
         }
         Place::Cuda(ordinal) => {
-            JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(&call, &jobs)?;
+            let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
+            let output = gpu.run(call, operation)?;
             call.is_on_stream()?;
+            Ok(output)
         }
     }
-    Ok(call.result)
 }
 
 /// A counter block.

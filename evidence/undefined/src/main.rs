@@ -154,7 +154,8 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr] {
         make_undefined(&mut data);
         let job = |range| Job { key: &secret, counter: [5; 16], range };
-        engine.run_jobs(&Jobs::new(mode, &[job(0..160), job(160..160), job(176..992)])?, &mut data[..1000])?;
+        let jobs = Jobs::new(mode, &[job(0..160), job(160..160), job(176..992)])?;
+        engine.under_own_keys().run(jobs, &mut data[..1000])?;
         assert!(is_undefined(&data[..160]));
         engine.run_each_key(&EachKey::new(mode, bits, [5; 16], 160)?, &secret.repeat(3), &mut data[..480])?;
         assert!(is_undefined(&data[..480]));
@@ -163,7 +164,8 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     }
     make_undefined(&mut data);
     let job = |range| GcmJob { key: &secret, nonce: [5; 12], aad: b"header", range };
-    let tags = engine.run_gcm_jobs(&GcmEncryptJobs::new(&[job(0..160), job(160..160), job(176..999)])?, &mut data)?;
+    let jobs = GcmEncryptJobs::new(&[job(0..160), job(160..160), job(176..999)])?;
+    let tags = engine.under_own_keys().run(jobs, &mut data)?;
     assert!(is_undefined(&data[..160]) && is_undefined(tags[1].as_bytes()));
     make_defined(&mut data);
     calls += 1;

@@ -232,7 +232,7 @@ pub fn jobs(data: &[u8]) {
     let each = (data.len() / keys.len().max(1)) as u64 / 16 * 16;
     for engine in cpu_engines() {
         if let Ok(jobs) = Jobs::new(mode, &list) {
-            let (found, outcome) = placed.run(data, |data| engine.run_jobs(&jobs, data));
+            let (found, outcome) = placed.run(data, |data| engine.under_own_keys().run(jobs, data));
             let mut right = if placed.in_place { data.to_vec() } else { vec![0xa5; data.len()] };
             let fits = ranges.last().is_none_or(|range| range.end <= data.len() as u64);
             for job in list.iter().filter(|_| fits) {

@@ -22,15 +22,19 @@ use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
 
-impl DeviceKey {
+impl DeviceCipher<'_> {
     /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
     pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
         match batch {
-            Batch::Gcm(batch) => self.prepare_gcm(batch),
-            Batch::Cmac(_) => self.prepare_cmac(),
+            Batch::Gcm(batch) => self.key()?.prepare_gcm(batch),
+            Batch::Cmac(_) => self.key()?.prepare_cmac(),
+            Batch::GcmJobs(_) => self.device().prepare_gcm_jobs(),
+            Batch::Jobs(jobs) => self.device().prepare_jobs(jobs.flow.mode().direction()),
         }
     }
+}
 
+impl DeviceKey {
     /// Loads and tests everything that a call needs, unless that was done before. The caller has entered the device.
     fn prepare_gcm(&self, batch: &OfGcm<'_>) -> Result<(), Error> {
         let kernels = self.gcm_kernels(batch)?;
@@ -45,15 +49,19 @@ impl DeviceKey {
 }
 
 /// Does a call on a batch on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
-fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
+pub(super) fn on_device<O: Pass>(
+    cipher: &DeviceCipher<'_>,
+    call: &Call<O>,
+    data: &[u8],
+) -> Result<(Vec<u8>, O::Output), Error> {
     let batch = call.operation().messages()?.ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
-    let mut slot = key.device().slots().take(data.len())?;
+    let mut slot = cipher.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(*slot.queue(), span, &batch))
+            .and_then(|()| cipher.launch_batch(*slot.queue(), span, &batch))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;
@@ -89,14 +97,14 @@ fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
         let mut ciphertext = plaintext.clone();
         let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
         let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext))?)?;
-        let (found, made) = on_device(&key, &encrypt, &plaintext)?;
+        let (found, made) = on_device(&cipher, &encrypt, &plaintext)?;
         let mut is_right = found == ciphertext && made == tags;
         let wrong = tags.len() / 2;
         tags[wrong] = Tag::from([0x3c; 16]);
         let decrypt = Call::without_data(&cipher, GcmDecryptBatch::new(&messages, &tags)?)?;
         let mut expected = plaintext.clone();
         expected[begins[wrong] as usize..begins[wrong + 1] as usize].fill(0);
-        let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
+        let (found, opened) = on_device(&cipher, &decrypt, &ciphertext)?;
         is_right &= found == expected && opened.failed() == [wrong];
         if !is_right {
             return Err(Error::SelfTestFailed { kernel: format!("{}, for many messages,", kernels.names()) });
@@ -121,11 +129,11 @@ fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     for messages in &all {
         let make = Call::without_data(&cipher, CmacBatch::new(messages)?)?;
         let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data))?)?;
-        let (_, made) = on_device(&key, &make, &data)?;
+        let (_, made) = on_device(&cipher, &make, &data)?;
         let mut is_right = made == tags;
         tags[4] = tags[5];
         let verify = Call::without_data(&cipher, CmacVerifyBatch::new(messages, &tags)?)?;
-        is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
+        is_right &= on_device(&cipher, &verify, &data)?.1.failed() == [4];
         if !is_right {
             let kernel = "aes-ecb-encrypt-planes, for CMAC of many messages,".into();
             return Err(Error::SelfTestFailed { kernel });

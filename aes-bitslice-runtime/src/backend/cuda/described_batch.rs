@@ -9,7 +9,6 @@ use crate::backend::cuda::commands::{HashKernel, Span};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_batch::{DeviceBatch, DeviceTags};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
-use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::places;
 use crate::backend::cuda::memory::stream_memory::StreamMemory;
@@ -169,13 +168,13 @@ impl DeviceCipher<'_> {
         // The checks of any batch, and what it derives from the key.
         let call = Call::without_data(self, GcmEncryptBatch::new(&[])?)?;
         let Some(Batch::Gcm(of)) = call.operation().messages()? else { unreachable!("a batch of GCM") };
-        let (key, context) = (self.key(), self.key().device().context());
+        let (key, context) = (self.key()?, self.device().context());
         context.enter()?;
         if batch.is_empty() {
             // SAFETY: as the caller promises.
             return unsafe { context.clear(&mut { stream }, fault, FAULT) };
         }
-        key.prepare_batch(&Batch::Gcm(of))?;
+        self.prepare_batch(&Batch::Gcm(of))?;
         let none = || Error::NoSuchKernel { what: "there is none for arrays in GPU memory on this device".into() };
         let gcm = key.gcm_batch_by(of.hash, |units| batch.groups(len, units))?.ok_or_else(none)?;
         // SAFETY: as the caller promises; the memory is freed on the stream, after the launches.
@@ -191,12 +190,15 @@ impl DeviceCipher<'_> {
     }
 }
 
-impl DeviceKey {
+impl DeviceCipher<'_> {
     /// Builds the tables for every number of groups that may share a message, if it is of GCM: none can be built while a stream is captured.
     pub(crate) fn prepare_described(&self, batch: &Batch<'_>) -> Result<(), Error> {
         match batch {
-            Batch::Gcm(of) => (0..=WIDEST).try_for_each(|wide| self.gcm_batch_by(of.hash, |_| wide).map(drop)),
-            Batch::Cmac(_) => Ok(()),
+            Batch::Gcm(of) => {
+                let key = self.key()?;
+                (0..=WIDEST).try_for_each(|wide| key.gcm_batch_by(of.hash, |_| wide).map(drop))
+            }
+            _ => Ok(()),
         }
     }
 }

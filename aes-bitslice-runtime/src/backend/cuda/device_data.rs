@@ -1,6 +1,7 @@
 //! Calls on data in device memory: on the caller's stream, in place or not, without synchronisation.
 
 use crate::backend::cuda::commands::Span;
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::InOneLaunch;
@@ -18,7 +19,7 @@ use crate::exec::call::{self, Call, Data, Target};
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Composition, Operation, Pass, Passes, Place, Ready};
+use crate::op::operation::{Composition, Keys, Operation, Pass, Passes, Place, Ready};
 use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::mode::Mode;
@@ -60,7 +61,9 @@ use std::sync::Arc;
 /// AES-GCM-SIV or XAES-256-GCM, is dropped while a stream of the context is being captured, the driver refuses to wait: that invalidates the
 /// capture, and the kernel and the tables stay as long as the context does.
 pub struct DeviceCipher<'a> {
-    key: &'a DeviceKey,
+    device: &'a Arc<Device>,
+    /// `None` for calls that have keys of their own.
+    key: Option<&'a DeviceKey>,
     /// The key on the CPU; `None` for a cipher of one kernel.
     cpu: Option<&'a Arc<CpuKey>>,
     choice: Option<Choice>,
@@ -71,11 +74,21 @@ const MEMORY: &str = "device memory";
 
 impl<'a> DeviceCipher<'a> {
     pub(crate) fn new(key: &'a DeviceKey, cpu: Option<&'a Arc<CpuKey>>) -> Self {
-        Self { key, cpu, choice: None }
+        Self { device: key.device(), key: Some(key), cpu, choice: None }
     }
 
-    pub(crate) fn key(&self) -> &'a DeviceKey {
-        self.key
+    /// For calls that have keys of their own.
+    pub(crate) fn without_key(device: &'a Arc<Device>) -> Self {
+        Self { device, key: None, cpu: None, choice: None }
+    }
+
+    pub(crate) fn device(&self) -> &'a Arc<Device> {
+        self.device
+    }
+
+    /// The key, which there is where the operation of a checked call needs one.
+    pub(crate) fn key(&self) -> Result<&'a DeviceKey, Error> {
+        self.key.ok_or(Error::NeedsKey { what: MEMORY })
     }
 
     /// Makes calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
@@ -96,7 +109,7 @@ impl<'a> DeviceCipher<'a> {
     /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
     /// and any error the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
-        self.key.prepare(mode, self.choice)
+        self.key()?.prepare(mode, self.choice)
     }
 
     /// Loads everything that calls of an operation need, unless that was done before: if it hashes, also the GHASH kernel and the tables of
@@ -180,7 +193,7 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<Pending<O>, Error> {
         // SAFETY: as the caller guarantees.
-        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        let data = unsafe { OnStream::new(self.device, stream, input, output, len) };
         operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
@@ -231,7 +244,7 @@ impl<'a> DeviceCipher<'a> {
         tag: CUdeviceptr,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        let data = unsafe { OnStream::new(self.device, stream, input, output, len) };
         operation.carry_out(PutTag { cipher: self, data, tag })
     }
 
@@ -253,7 +266,7 @@ impl<'a> DeviceCipher<'a> {
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        let data = unsafe { OnStream::between(self.key, stream.cu_stream(), [from, to], lengths) };
+        let data = unsafe { OnStream::between(self.device, stream.cu_stream(), [from, to], lengths) };
         operation.carry_out(Put { cipher: self, data })
     }
 
@@ -277,7 +290,7 @@ impl<'a> DeviceCipher<'a> {
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        let data = unsafe { OnStream::between(self.key, stream.cu_stream(), [from, to], lengths) };
+        let data = unsafe { OnStream::between(self.device, stream.cu_stream(), [from, to], lengths) };
         operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
@@ -300,13 +313,13 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        let data = unsafe { OnStream::new(self.device, stream, input, output, len) };
         operation.carry_out(Put { cipher: self, data })
     }
 
     /// Refuses streams of another context than the engine's.
     pub(crate) fn own(&self, streams: &[&CudaStream]) -> Result<(), Error> {
-        let own = self.key.device().context().shared().cu_ctx();
+        let own = self.device.context().shared().cu_ctx();
         if streams.iter().all(|stream| stream.context().cu_ctx() == own) { Ok(()) } else { Err(Error::OtherContext) }
     }
 }
@@ -317,21 +330,24 @@ impl Target for DeviceCipher<'_> {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        if self.key.is_none() && O::KEYS != Keys::Own {
+            return Err(Error::NeedsKey { what: O::NAME });
+        }
         let kernels = operation.kernels();
         // Which kernels there are for a cipher alone depends on the key, and is found when one is chosen.
         let is_chosen_later = !kernels.return_value();
-        if kernels.exist() && (is_chosen_later || self.key.device().supports(kernels)) {
+        if kernels.exist() && (is_chosen_later || self.device.supports(kernels)) {
             return Ok(kernels);
         }
         Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
     }
 }
 
-/// The data of a call in device memory, and its stream, which is live and belongs to the context of the key's device. The memory is the
-/// device's, and live until the work is done.
+/// The data of a call in device memory, and its stream, which is live and belongs to the context of the device. The memory is the device's,
+/// and live until the work is done.
 #[derive(Clone, Copy)]
 struct OnStream<'k> {
-    key: &'k DeviceKey,
+    device: &'k Device,
     stream: CUstream,
     input: CUdeviceptr,
     output: CUdeviceptr,
@@ -343,23 +359,23 @@ struct OnStream<'k> {
 
 impl<'k> OnStream<'k> {
     /// # Safety
-    /// The stream is live and belongs to the context of the key's device; the memory is the device's, and live until the work is done.
-    unsafe fn new(key: &'k DeviceKey, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
-        Self { key, stream, input, output, len, len_of_input: None, returns_value: None }
+    /// The stream is live and belongs to the context of the device; the memory is the device's, and live until the work is done.
+    unsafe fn new(device: &'k Device, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
+        Self { device, stream, input, output, len, len_of_input: None, returns_value: None }
     }
 
     /// From an input to an output, of these lengths.
     ///
     /// # Safety
-    /// The stream is live and belongs to the context of the key's device; the memory is the device's, and live until the work is done.
+    /// The stream is live and belongs to the context of the device; the memory is the device's, and live until the work is done.
     unsafe fn between(
-        key: &'k DeviceKey,
+        device: &'k Device,
         stream: CUstream,
         [input, output]: [CUdeviceptr; 2],
         lengths: [usize; 2],
     ) -> Self {
         let [len_of_input, len] = lengths.map(|len| len as u64);
-        Self { key, stream, input, output, len, len_of_input: Some(len_of_input), returns_value: None }
+        Self { device, stream, input, output, len, len_of_input: Some(len_of_input), returns_value: None }
     }
 }
 
@@ -370,21 +386,21 @@ impl Data for OnStream<'_> {
         self.returns_value
     }
 
-    fn checked<O: Operation>(self) -> Result<(Span, u64), Error> {
+    fn checked<O: Operation>(self, operation: &O) -> Result<(Span, u64), Error> {
+        let access = operation.access();
         if let Some(input) = self.len_of_input {
-            if O::ACCESS != Access::Maps {
-                return Err(O::ACCESS.refused(O::NAME));
+            if access != Access::Maps {
+                return Err(access.refused(O::NAME));
             }
             if input != self.len {
                 return Err(Error::LengthMismatch { input: input as usize, output: self.len as usize });
             }
         }
-        let span = span(O::ACCESS, self.input, self.output, self.len)?;
-        let device = self.key.device();
-        device.enter()?;
+        let span = span(access, self.input, self.output, self.len)?;
+        self.device.enter()?;
         let returns_value = self.returns_value != Some(false);
         // SAFETY: as the type says.
-        if returns_value && unsafe { capture::is_in_capture(device.context(), self.stream) }? {
+        if returns_value && unsafe { capture::is_in_capture(self.device.context(), self.stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }
         Ok((span, self.len))
@@ -401,14 +417,15 @@ impl Place for Put<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
-        let Self { cipher: &DeviceCipher { key, choice, .. }, data } = self;
+        let Self { cipher, data } = self;
         let data = OnStream { returns_value: Some(false), ..data };
-        let (call, span) = Call::scrubbed(self.cipher, operation, data)?;
+        let (call, span) = Call::scrubbed(cipher, operation, data)?;
+        let key = cipher.key()?;
         // SAFETY: as the type of the data says.
         unsafe { capture::keep(key.device().context(), data.stream, key) }?;
         call.kernels().mode.map_or(Ok(()), |mode| {
             // SAFETY: the type of the data guarantees stream and memory.
-            unsafe { key.launch(&mut { data.stream }, span, &call, mode, choice) }
+            unsafe { key.launch(&mut { data.stream }, span, &call, mode, cipher.choice) }
         })
     }
 
@@ -429,29 +446,30 @@ impl PutWithOutput<'_> {
     /// Puts a pass over the data on the stream, without waiting.
     fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
         let Self { cipher, own, data } = self;
-        let (key, OnStream { stream, len, .. }) = (cipher.key, data);
+        let OnStream { stream, len, .. } = data;
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
         let results = match call.operation().messages()? {
-            // The results for messages that are all empty were computed with the key.
-            Some(batch) if batch.is_empty() || len == 0 => Results::None,
+            // The CPU computes the results for messages that are all empty.
+            Some(batch) if batch.is_empty() => Results::None,
             Some(batch) => {
-                key.prepare_batch(&batch)?;
+                cipher.prepare_batch(&batch)?;
                 // SAFETY: as the type of the data says; the messages are within the length, as was checked.
-                Results::Batch(unsafe { key.launch_batch(stream, span, &batch) }?)
+                Results::Batch(unsafe { cipher.launch_batch(stream, span, &batch) }?)
             }
             None => {
+                let key = cipher.key()?;
                 // Before anything is written: known-answer tests may fail.
                 match key.in_one_launch(&call, span, cipher.choice)? {
                     Some(one) => match call.verdict(len).or_else(|| call.tag(len).map(Verdict::none)) {
                         Some(verdict) => Results::Terms(cipher.launch_for_terms(stream, &one, &verdict)?),
-                        None => Results::Hash(len, cipher.launch_all(stream, span, &call, Some(&one))?),
+                        None => Results::Hash(len, cipher.launch_all(key, stream, span, &call, Some(&one))?),
                     },
                     None => {
                         call.operation().hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
                         if len == 0 {
                             Results::None
                         } else {
-                            Results::Hash(len, cipher.launch_all(stream, span, &call, None)?)
+                            Results::Hash(len, cipher.launch_all(key, stream, span, &call, None)?)
                         }
                     }
                 }
@@ -465,7 +483,7 @@ impl DeviceCipher<'_> {
     /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory. The data is as in
     /// [`OnStream`].
     fn launch_for_terms(&self, stream: CUstream, one: &InOneLaunch<'_>, verdict: &Verdict) -> Result<TagResult, Error> {
-        let device = self.key.device();
+        let device = self.device;
         let mut result = device.tag_results().take()?;
         // SAFETY: as the type of the data says; the result's memory is live until the work is done.
         unsafe { result.fill(stream, |terms| one.run(device, stream, verdict, terms)) }?;
@@ -476,12 +494,12 @@ impl DeviceCipher<'_> {
     /// computes none. The data is as in [`OnStream`].
     fn launch_all<O: Pass>(
         &self,
+        key: &DeviceKey,
         stream: CUstream,
         span: Span,
         call: &Call<O>,
         one: Option<&InOneLaunch<'_>>,
     ) -> Result<HashMemory, Error> {
-        let key = self.key;
         let mut memory = key.device().hash_memories().take()?;
         // SAFETY: as the type of the data says; the memory is live until the work is done.
         unsafe {
@@ -526,17 +544,14 @@ impl Place for PutWithOutput<'_> {
 
     fn composed<C: Composition>(self, composition: C) -> Result<Later<C::Output>, Error> {
         let Self { cipher, data, .. } = self;
-        let (_, bytes) = data.checked::<C>()?;
+        let (_, bytes) = data.checked(&composition)?;
         call::check(cipher, &composition, bytes)?;
         let derived = cipher.derived(&composition)?;
         let OwnKey { key, cpu } = derived.as_ref();
-        let own = cipher.key.of_one_call(key)?;
-        let cipher = DeviceCipher { key: &own, cpu: Some(cpu), ..*cipher };
-        let place = PutWithOutput {
-            cipher: &cipher,
-            own: Some(own.clone()),
-            data: OnStream { key: &own, len_of_input: None, ..data },
-        };
+        let own = cipher.key()?.of_one_call(key)?;
+        let cipher = DeviceCipher { key: Some(&own), cpu: Some(cpu), ..*cipher };
+        let data = OnStream { len_of_input: None, ..data };
+        let place = PutWithOutput { cipher: &cipher, own: Some(own.clone()), data };
         composition.clone().passes(derived.clone(), place)
     }
 }
@@ -563,9 +578,10 @@ impl Place for PutTag<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
-        let Self { cipher: &DeviceCipher { key, choice, .. }, data, tag } = self;
+        let Self { cipher, data, tag } = self;
         let data = OnStream { returns_value: Some(true), ..data };
-        let (call, span) = Call::scrubbed(self.cipher, operation, data)?;
+        let (call, span) = Call::scrubbed(cipher, operation, data)?;
+        let (key, choice) = (cipher.key()?, cipher.choice);
         let no_tag = || Error::Unsupported { operation: O::NAME, backend: "a tag in GPU memory".into() };
         let (terms, hash) = call.tag(span.len).zip(call.operation().hash_key()).ok_or_else(no_tag)?;
         if !tag.is_multiple_of(4) {
@@ -603,15 +619,15 @@ struct Preparation<'k>(&'k DeviceCipher<'k>);
 
 impl Preparation<'_> {
     fn prepare<O: Pass>(&self, operation: O) -> Result<Call<O>, Error> {
-        let &DeviceCipher { key, choice, .. } = self.0;
-        let call = Call::without_data(self.0, operation)?;
-        key.device().enter()?;
+        let Self(cipher) = self;
+        let call = Call::without_data(*cipher, operation)?;
+        cipher.device.enter()?;
         match call.operation().messages()? {
             Some(batch) => {
-                key.prepare_batch(&batch)?;
-                key.prepare_described(&batch)?;
+                cipher.prepare_batch(&batch)?;
+                cipher.prepare_described(&batch)?;
             }
-            None => key.prepare_call(&call, choice)?,
+            None => cipher.key()?.prepare_call(&call, cipher.choice)?,
         }
         Ok(call)
     }
@@ -630,9 +646,9 @@ impl Place for Preparation<'_> {
         call::check(cipher, &composition, 0)?;
         let derived = cipher.derived(&composition)?;
         let OwnKey { key, cpu } = derived.as_ref();
-        cipher.key.device().enter()?;
-        let own = cipher.key.of_one_call(key)?;
-        let cipher = DeviceCipher { key: &own, cpu: Some(cpu), ..*cipher };
+        cipher.device.enter()?;
+        let own = cipher.key()?.of_one_call(key)?;
+        let cipher = DeviceCipher { key: Some(&own), cpu: Some(cpu), ..*cipher };
         composition.passes(derived.clone(), Preparation(&cipher))
     }
 }

@@ -13,9 +13,7 @@ use crate::base::threads::divided;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::sources;
-use crate::op::batch::Results;
-use crate::op::gcm_jobs::{self as op, GcmJobs};
-use crate::op::tagging::Tagging;
+use crate::op::gcm_by_key::{self as op, OfGcmJobs};
 use aes_bitslice_core::messages::groups;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
@@ -49,16 +47,12 @@ pub(super) struct Ready {
 }
 
 impl<'j> ByKey<'j> {
-    /// The launches for these messages; `None` if their keys have no numbers or less than `least` bytes of data each on average, or if there is
-    /// no such kernel for this device, which was entered on this thread.
-    pub(super) fn of<E: Tagging<Results>>(
-        device: &Device,
-        jobs: &'j GcmJobs<E>,
-        least: u64,
-    ) -> Result<Option<Self>, Error> {
+    /// The launches for these messages; `None` if their keys have no numbers or little data each, or if there is no such kernel for this device,
+    /// which was entered on this thread.
+    pub(super) fn of(device: &Device, batch: &OfGcmJobs<'j>) -> Result<Option<Self>, Error> {
         let Some((kernel, form)) = device.gcm_kernel()? else { return Ok(None) };
-        let Some(op::ByKey { order, ends }) = jobs.by_key(least)? else { return Ok(None) };
-        let messages = jobs.batch.messages();
+        let Some(op::ByKey { order, ends }) = batch.by_key()? else { return Ok(None) };
+        let messages = batch.messages;
         // Of those beside each other, each has its share of the device.
         let units = u64::from(kernel.units()) / ends.len().min(LAUNCHES) as u64;
         let (mut begin, mut bytes_of_tables, mut launches) = (0, 0, vec![]);

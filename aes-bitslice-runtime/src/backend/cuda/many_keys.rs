@@ -7,18 +7,21 @@
 //!
 //! Short jobs of equal length take the second way.
 
+use crate::backend::cuda::batch_self_test::on_device;
 use crate::backend::cuda::commands::{Kernel, Span};
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::device_data::DeviceCipher;
+use crate::backend::cuda::device_data::{DeviceCipher, span};
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::base::stop::Stop;
 use crate::base::threads::copy;
-use crate::op::buffers::{Access, Buffers};
+use crate::exec::call::Call;
+use crate::op::buffers::Buffers;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME, Tables};
+use crate::op::many_keys::{EachKey, Flow, Job, Jobs, Tables};
+use crate::op::operation::Ready;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::grid::Grid;
@@ -27,41 +30,10 @@ use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The bytes under each key below which keys are expanded again for each tile of 4 KiB, rather than once into memory.
 const SHORT: u64 = 512;
-
-/// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
-///
-/// They return when the work is on the stream, as those of [`DeviceCipher`] do. Keys are expanded in constant time: on the device, but for GCM
-/// under few keys with much data on the CPU. Data of any alignment works; it is fast at multiples of four bytes. Jobs of a few KiB or more are fast. For short jobs
-/// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs work in runs of 32 blocks.
-///
-/// The first call that encrypts, the first that decrypts, and the first of GCM, load a kernel and wait for the known answers it must give,
-/// unless [`prepare`](Self::prepare) did.
-pub struct DeviceJobs<'a> {
-    pub(super) device: &'a Device,
-    /// Calls of GCM have a launch for each key if keys have numbers, and on average at least this many bytes of data.
-    pub(super) least: u64,
-}
-
-/// Where that is faster, by measurement on an H200.
-const LEAST: u64 = 4 << 20;
-
-/// A call under many keys that is on its stream. Its memory, which holds keys, is wiped and reused when this is dropped. Dropping it waits
-/// until the stream has reached the call.
-#[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
-pub struct PendingJobs(Option<BatchMemory>);
-
-impl PendingJobs {
-    /// Waits until the stream has reached it.
-    ///
-    /// # Errors
-    /// Any error the driver reports.
-    pub fn wait(self) -> Result<(), Error> {
-        self.0.map_or(Ok(()), |memory| memory.read(|_| ()))
-    }
-}
 
 /// Where things are in the memory of a call, in bytes.
 struct Places {
@@ -86,116 +58,22 @@ impl Places {
     }
 }
 
-impl<'a> DeviceCipher<'a> {
-    /// Calls under many keys on the memory of this device, none of which uses the cipher's key.
-    pub fn jobs(&self) -> DeviceJobs<'a> {
-        DeviceJobs::new(self.key().device())
-    }
-}
-
-impl<'a> DeviceJobs<'a> {
-    pub(crate) fn new(device: &'a Device) -> Self {
-        Self { device, least: LEAST }
-    }
-
-    /// Has calls of GCM launched for each key from this number of bytes on, for tests.
-    #[doc(hidden)]
-    pub fn by_key_from(self, least: u64) -> Self {
-        Self { least, ..self }
-    }
-
-    /// Loads the kernels, and waits for the known answers they must give, unless that was done before.
+impl DeviceCipher<'_> {
+    /// Loads the kernels of all calls under many keys, and waits for the known answers they must give, unless that was done before.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and any error the driver reports.
-    pub fn prepare(&self) -> Result<(), Error> {
-        self.device.enter()?;
-        [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))?;
-        self.prepare_gcm()
-    }
-
-    /// Loads and tests the kernel of one direction.
-    pub(super) fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
-        self.device.test_batch(Mode::ecb(direction), Entry::Jobs, || self.test(direction))
-    }
-
-    /// Does jobs on `data`: in place, or into it where they only write.
-    ///
-    /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
-    /// graph, and any error the driver reports.
-    pub fn run<D: DevicePtrMut<u8>>(
-        &self,
-        stream: &CudaStream,
-        jobs: &Jobs,
-        data: &mut D,
-    ) -> Result<PendingJobs, Error> {
-        self.owns(stream)?;
-        self.owns(data.stream())?;
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
-        unsafe { self.run_raw(stream.cu_stream(), jobs, pointer, pointer, len) }
-    }
-
-    /// Does jobs from `input` to `output`, which have equal lengths. Output between jobs stays as it is. Key stream ignores the input.
-    ///
-    /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::LengthMismatch`].
-    pub fn run_to<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
-        &self,
-        stream: &CudaStream,
-        jobs: &Jobs,
-        input: &S,
-        output: &mut D,
-    ) -> Result<PendingJobs, Error> {
-        [stream, input.stream(), output.stream()].into_iter().try_for_each(|stream| self.owns(stream))?;
-        if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
-        }
-        let len = output.len() as u64;
-        let (from, _read) = input.device_ptr(stream);
-        let (to, _written) = output.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw(stream.cu_stream(), jobs, from, to, len) }
-    }
-
-    /// Does jobs on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. Key stream ignores `input`, which
-    /// may be 0.
-    ///
-    /// # Safety
-    /// `input` and `output`, as far as the mode reads and writes them, point to `len` bytes of memory that this device can reach, live
-    /// until the work is done; `stream` is live and belongs to the engine's context.
-    ///
-    /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::Overlap`] if the ranges overlap without being equal, [`Error::InCapture`] on a
-    /// stream that is being captured into a graph, and any error the driver reports.
-    pub unsafe fn run_raw(
-        &self,
-        stream: CUstream,
-        jobs: &Jobs,
-        input: CUdeviceptr,
-        output: CUdeviceptr,
-        len: u64,
-    ) -> Result<PendingJobs, Error> {
-        jobs.check(len)?;
-        let span = span(jobs.flow.access(), input, output, len)?;
-        if jobs.ranges.iter().all(|range| range.is_empty()) {
-            return Ok(PendingJobs(None));
-        }
-        self.device.enter()?;
-        // SAFETY: the caller guarantees a live stream of this context.
-        if unsafe { capture::is_in_capture(self.device.context(), stream) }? {
-            return Err(Error::InCapture { operation: NAME });
-        }
-        self.prepare_for(jobs.flow.mode().direction())?;
-        // SAFETY: the caller guarantees stream and memory; all jobs are within the length, as was checked.
-        unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
+    pub fn prepare_many_keys(&self) -> Result<(), Error> {
+        let device = self.device();
+        device.enter()?;
+        device.prepare_jobs(Direction::Decrypt)?;
+        // Those of encryption, too.
+        device.prepare_gcm_jobs()
     }
 
     /// Does the same number of bytes under each of `keys`, which are contiguous in device memory, on `data`: in place, or into it where the
-    /// mode only writes. The keys stay as they are; the caller clears them. It is one launch, which may be captured into a graph once
-    /// [`prepare`](Self::prepare) was called.
+    /// mode only writes. No key of the cipher is used. Keys are expanded in constant time, on the device. They stay as they are; the caller clears
+    /// them. It is one launch, which may be captured into a graph once [`prepare_many_keys`](Self::prepare_many_keys) was called.
     ///
     /// # Errors
     /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes;
@@ -207,9 +85,7 @@ impl<'a> DeviceJobs<'a> {
         keys: &K,
         data: &mut D,
     ) -> Result<(), Error> {
-        self.owns(stream)?;
-        self.owns(keys.stream())?;
-        self.owns(data.stream())?;
+        self.own(&[stream, keys.stream(), data.stream()])?;
         let (bytes_of_keys, len) = (keys.len() as u64, data.len() as u64);
         let (of_keys, _read) = keys.device_ptr(stream);
         let (pointer, _written) = data.device_ptr_mut(stream);
@@ -247,30 +123,38 @@ impl<'a> DeviceJobs<'a> {
         if len == 0 {
             return Ok(());
         }
-        self.device.enter()?;
+        let device = self.device();
+        device.enter()?;
         // SAFETY: the caller guarantees a live stream of this context.
-        let in_capture = unsafe { capture::is_in_capture(self.device.context(), stream) }?;
+        let in_capture = unsafe { capture::is_in_capture(device.context(), stream) }?;
         if !in_capture {
-            self.prepare_for(each.flow.mode().direction())?;
+            device.prepare_jobs(each.flow.mode().direction())?;
         }
-        let kernel = self.kernel(each.flow)?;
+        let kernel = device.kernel_of_jobs(each.flow)?;
         // SAFETY: the caller guarantees a live stream of this context.
-        unsafe { capture::keep(self.device.context(), stream, &kernel) }?;
+        unsafe { capture::keep(device.context(), stream, &kernel) }?;
         // SAFETY: the caller guarantees stream and memory.
         unsafe { launch_each(&kernel, stream, span, each, keys) }
     }
+}
+
+impl Device {
+    /// Loads and tests the kernel of one direction, unless that was done before. It was entered on this thread.
+    pub(super) fn prepare_jobs(self: &Arc<Self>, direction: Direction) -> Result<(), Error> {
+        self.test_batch(Mode::ecb(direction), Entry::Jobs, || Stop::never(|| test(self, direction)))
+    }
 
     /// The kernel of ECB in the direction in which the cipher runs: counters are data.
-    pub(super) fn kernel(&self, flow: Flow) -> Result<Kernel, Error> {
-        let kernel = self.device.kernel(Mode::ecb(flow.mode().direction()), StoredKind::Planes)?;
+    pub(super) fn kernel_of_jobs(&self, flow: Flow) -> Result<Kernel, Error> {
+        let kernel = self.kernel(Mode::ecb(flow.mode().direction()), StoredKind::Planes)?;
         kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none for many keys on this device".into() })
     }
 
     /// # Safety
     /// The span is within memory that this device can reach, live until the work is done; the jobs are within the span; `stream` is live
     /// and belongs to the context.
-    unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
-        let kernel = self.kernel(jobs.flow)?;
+    pub(super) unsafe fn launch_jobs(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
+        let kernel = self.kernel_of_jobs(jobs.flow)?;
         let each = jobs.as_each_key(SHORT).filter(|_| span.len / 16 <= u32::MAX.into());
         let tables = if each.is_some() { None } else { Some(jobs.tables()?) };
         let parts: [&[u8]; 4] = match tables {
@@ -282,7 +166,7 @@ impl<'a> DeviceJobs<'a> {
         let [tables_and_counters @ .., keys] = parts.map(<[u8]>::len);
         let round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
         let places = Places::of(tables_and_counters, keys, round_keys);
-        let mut memory = self.device.batch_memories().take(places.keys.end, places.round_keys.end)?;
+        let mut memory = self.batch_memories().take(places.keys.end, places.round_keys.end)?;
         let described = [&places.jobs, &places.runs, &places.counters, &places.keys].map(Range::clone);
         copy(memory.pinned().get_disjoint_mut(described).expect("apart").into_iter().zip(parts));
         let secret = places.keys.start..places.round_keys.end;
@@ -296,68 +180,45 @@ impl<'a> DeviceJobs<'a> {
                     return launch_each(&kernel, stream, span, &each, at(&places.keys));
                 };
                 let memory = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.round_keys].map(at);
-                launch_jobs(&kernel, stream, span, jobs, tables, memory)
+                expand_and_run(&kernel, stream, span, jobs, tables, memory)
             })?;
         }
         Ok(memory)
     }
+}
 
-    pub(super) fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
-        if stream.context().cu_ctx() == self.device.context().shared().cu_ctx() {
-            Ok(())
-        } else {
-            Err(Error::OtherContext)
-        }
-    }
-
-    /// Tests the known answers that a kernel must give before its first use: jobs, equal shares and equal jobs, in each mode and with keys of
-    /// each length.
-    fn test(&self, direction: Direction) -> Result<(), Error> {
-        const BYTES: usize = 12_000;
-        let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-        let keys: [[u8; 32]; 9] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 5 + n * 37 + 1) as u8));
-        let begins = [0, 16, 16 + 512, 1040, 1040, 3040, 3072, 3088, 7184, 11_984];
-        let modes = match direction {
-            Direction::Encrypt => [Mode::Ctr, Mode::Keystream, Mode::EcbEncrypt],
-            Direction::Decrypt => [Mode::EcbDecrypt; 3],
-        };
-        for (mode, bits) in modes.into_iter().zip(KeyBits::ALL) {
-            let key = |n: usize| &keys[n][..bits.bytes()];
-            let counter = |n: usize| (u128::MAX - 4 * n as u128).to_be_bytes();
-            let range = |n: usize| begins[n]..begins[n + 1];
-            let listed: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
-            let range = |n: usize| 48 * n as u64..48 * (n as u64 + 1);
-            let equal: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(1), range: range(n) });
-            let range = |n: usize| 1050 * n as u64..1050 * n as u64 + 1040;
-            let spaced: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
-            for jobs in [&listed, &equal, &spaced] {
-                let jobs = Jobs::new(mode, jobs)?;
-                let mut expected = data.clone();
-                Stop::never(|| jobs.on_cpu(Buffers::InPlace(&mut expected)));
-                if self.on_device(&jobs, &data)? != expected {
-                    let kernel = format!("{}, for many keys,", self.kernel(jobs.flow)?.name());
-                    return Err(Error::SelfTestFailed { kernel });
-                }
+/// Tests the known answers that a kernel must give before its first use: jobs, equal shares and equal jobs, in each mode and with keys of
+/// each length.
+fn test(device: &Arc<Device>, direction: Direction) -> Result<(), Error> {
+    const BYTES: usize = 12_000;
+    let cipher = DeviceCipher::without_key(device);
+    let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+    let keys: [[u8; 32]; 9] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 5 + n * 37 + 1) as u8));
+    let begins = [0, 16, 16 + 512, 1040, 1040, 3040, 3072, 3088, 7184, 11_984];
+    let modes = match direction {
+        Direction::Encrypt => [Mode::Ctr, Mode::Keystream, Mode::EcbEncrypt],
+        Direction::Decrypt => [Mode::EcbDecrypt; 3],
+    };
+    for (mode, bits) in modes.into_iter().zip(KeyBits::ALL) {
+        let key = |n: usize| &keys[n][..bits.bytes()];
+        let counter = |n: usize| (u128::MAX - 4 * n as u128).to_be_bytes();
+        let range = |n: usize| begins[n]..begins[n + 1];
+        let listed: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
+        let range = |n: usize| 48 * n as u64..48 * (n as u64 + 1);
+        let equal: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(1), range: range(n) });
+        let range = |n: usize| 1050 * n as u64..1050 * n as u64 + 1040;
+        let spaced: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
+        for jobs in [&listed, &equal, &spaced] {
+            let call = Call::without_data(&cipher, Jobs::new(mode, jobs)?)?;
+            let mut expected = data.clone();
+            call.operation().under_own_keys(Buffers::InPlace(&mut expected));
+            if on_device(&cipher, &call, &data)?.0 != expected {
+                let kernel = format!("{}, for many keys,", device.kernel_of_jobs(call.operation().flow)?.name());
+                return Err(Error::SelfTestFailed { kernel });
             }
         }
-        Ok(())
     }
-
-    /// Does jobs on a copy of the data on the device, and waits.
-    fn on_device(&self, jobs: &Jobs, data: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut slot = self.device.slots().take(data.len())?;
-        let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
-        let span = Span::in_place(Access::Maps, place, data.len() as u64);
-        // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
-        let started = unsafe {
-            slot.copy_in(0, data)
-                .and_then(|()| self.launch(*slot.queue(), span, jobs))
-                .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
-        };
-        slot.wait()?;
-        started?.read(|_| ())?;
-        Ok(found)
-    }
+    Ok(())
 }
 
 /// Entry points take an input, which they do not read when they make key stream.
@@ -365,19 +226,12 @@ fn both(span: Span) -> Span {
     Span::between(span.input.or(span.output), span.output, span.len)
 }
 
-pub(super) fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
-    if access == Access::Maps && input != output && input.abs_diff(output) < len {
-        return Err(Error::Overlap);
-    }
-    Ok(Span::new(access, input, output, len))
-}
-
 /// Puts the expansion of the keys of jobs, and the jobs, on a stream. `places`: where their tables, those of runs, counters, keys and round keys
 /// are.
 ///
 /// # Safety
 /// The span and the places are in memory of the device that is live until the work is done, and have all jobs; the stream is live.
-pub(super) unsafe fn launch_jobs(
+pub(super) unsafe fn expand_and_run(
     kernel: &Kernel,
     stream: CUstream,
     span: Span,

@@ -71,8 +71,6 @@ pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, Devi
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use gcm_arrays::GcmArrays;
-pub use gcm_jobs::PendingGcmJobs;
-pub use many_keys::{DeviceJobs, PendingJobs};
 pub use pending::Pending;
 pub use program::Program;
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};

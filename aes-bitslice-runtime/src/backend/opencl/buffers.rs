@@ -213,11 +213,11 @@ impl Data for InQueue<'_> {
         self.returns_value
     }
 
-    fn checked<O: Operation>(self) -> Result<((cl_command_queue, Span), u64), Error> {
+    fn checked<O: Operation>(self, operation: &O) -> Result<((cl_command_queue, Span), u64), Error> {
         let Self { queue, access, input, output, .. } = self;
         let context = self.cipher.key.driver();
-        if O::ACCESS != access {
-            return Err(O::ACCESS.refused(O::NAME));
+        if operation.access() != access {
+            return Err(operation.access().refused(O::NAME));
         }
         let queue = queue.get();
         let of_queue = command_queue::get_command_queue_data(queue, command_queue::CL_QUEUE_CONTEXT);

@@ -412,15 +412,15 @@ fn jobs(call: &mut Call<'_>) -> Result<(), Wrong> {
         .try_for_each(|(data, job)| under_key(by, mode, job.key, job.counter, data))
         .map_err(wrong)?;
     let jobs = Jobs::new(mode, &list).map_err(wrong)?;
-    let engine = call.engine;
+    let cipher = call.engine.under_own_keys();
     call.run_in_place(
         IN_PLACE,
         &mut data,
         |stream, data| {
-            let jobs = engine.device_jobs().and_then(|device| device.run(stream, &jobs, data));
-            Ok(jobs.and_then(|pending| pending.wait()))
+            let put = cipher.device().and_then(|device| device.run_with_output(stream, jobs.clone(), data));
+            Ok(put.and_then(|pending| pending.wait()))
         },
-        |data| engine.run_jobs(&jobs, data),
+        |data| cipher.run(jobs.clone(), data),
     )?;
     compare(&data, &expected, &format!("{mode} of {} jobs", list.len()))
 }
@@ -447,7 +447,8 @@ fn each_key(call: &mut Call<'_>) -> Result<(), Wrong> {
         &mut data,
         |stream, data| {
             let keys = stream.clone_htod(&keys).map_err(wrong)?;
-            Ok(engine.device_jobs().and_then(|device| device.run_each_key(stream, &operation, &keys, data)))
+            let none = engine.under_own_keys();
+            Ok(none.device().and_then(|device| device.run_each_key(stream, &operation, &keys, data)))
         },
         |data| engine.run_each_key(&operation, &keys, data),
     )?;

@@ -80,7 +80,7 @@ const ALL: [(&str, Try); 23] = [
     ("a job past the end", |cipher, _, data| {
         let end = data.len() as u64 + 1;
         let jobs = Jobs::new(Mode::Ctr, &[job(&[1; 16], 0..5), job(&[2; 16], 5..end)]);
-        vec![jobs.is_ok_and(|jobs| cipher.engine().run_jobs(&jobs, data).is_err())]
+        vec![jobs.is_ok_and(|jobs| cipher.run(jobs, data).is_err())]
     }),
     ("data for other keys", |cipher, _, data| {
         let each = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 16);
@@ -145,7 +145,11 @@ fn on_gpu(call: &mut Call<'_>, xts: &Cipher) -> Result<(), Wrong> {
         of_xts.run(stream, Ecb::encrypt(), &mut data.slice_mut(0..96)).is_err(),
         of_xts.run(stream, unit(16), &mut data).is_err(),
         of_xts.run(stream, unit(17), &mut data).is_err(),
-        call.engine.device_jobs().and_then(|jobs| jobs.run_each_key(stream, &each, &input, &mut data)).is_err(),
+        call.engine
+            .under_own_keys()
+            .device()
+            .and_then(|device| device.run_each_key(stream, &each, &input, &mut data))
+            .is_err(),
     ];
     let mut found = stream.clone_dtoh(&data).map_err(wrong)?;
     all_refused(call, are_refused).map_err(|n| format!("call {n} in the memory of the GPU was not refused"))?;

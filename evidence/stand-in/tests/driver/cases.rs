@@ -3,9 +3,9 @@
 use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
-    GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmJobs, GcmMessage,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, JobKeys, Jobs, Key, KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges,
-    Results, Tag, Tagging, XaesDecrypt, XaesEncrypt, Xts,
+    GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmMessage, GcmSivDecrypt,
+    GcmSivEncrypt, Gmac, Job, JobKeys, Jobs, Key, KeyBits, Keystream, Mode, Nonce, Nonces, Operation, Prg, Ranges, Tag,
+    XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -211,16 +211,11 @@ pub const CASES: [Case; 32] = [
         };
         let jobs = Jobs::new(Mode::Ctr, &[job(0), job(1), job(2)]).unwrap();
         let data = bench.noise(19, MESSAGES[2].1 as usize + 3);
-        match bench.place {
-            Place::Host => bench.on_host(&data, |data| bench.engine.run_jobs(&jobs, data).map(|()| String::new())),
-            _ => bench.on_device(&data, |stream, data| {
-                bench.engine.device_jobs()?.run(stream, &jobs, data)?.wait().map(|()| String::new())
-            }),
-        }
+        run_under_own_keys(bench, jobs, &data)
     }),
     case("GCM encryption under many keys", On::OnlyDevice, Verified::Nothing, |bench| {
         let (keys, data) = (bench.noise(26, 96), bench.noise(24, MESSAGES[3].1 as usize + 5));
-        run_gcm_jobs(bench, &GcmEncryptJobs::new(&gcm_jobs(&keys)).unwrap(), &data)
+        run_under_own_keys(bench, GcmEncryptJobs::new(&gcm_jobs(&keys)).unwrap(), &data)
     }),
     case("GCM decryption under many keys", On::OnlyDevice, Verified::Messages, |bench| {
         let (keys, mut data) = (bench.noise(26, 96), bench.noise(25, MESSAGES[3].1 as usize + 5));
@@ -233,7 +228,7 @@ pub const CASES: [Case; 32] = [
         }
         // One of them is not authentic.
         tags[1] = tags[0];
-        run_gcm_jobs(bench, &GcmDecryptJobs::new(&gcm_jobs(&keys), &tags).unwrap(), &data)
+        run_under_own_keys(bench, GcmDecryptJobs::new(&gcm_jobs(&keys), &tags).unwrap(), &data)
     }),
     case("GCM decryption under few keys", On::OnlyDevice, Verified::Messages, |bench| {
         let (keys, mut data) = (bench.noise(26, 48), bench.noise(25, MESSAGES[3].1 as usize + 5));
@@ -252,7 +247,7 @@ pub const CASES: [Case; 32] = [
         let ranges = MESSAGES.map(|(from, to)| from..to);
         let (ranges, nonces, aads) = (Ranges::from(&ranges[..]), Nonces::from(&nonces[..]), Aads::shared(b"header"));
         let jobs = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, &tags, 16).unwrap();
-        run_gcm_jobs(bench, &jobs, &data)
+        run_under_own_keys(bench, jobs.by_key_from(0), &data)
     }),
     case("the same number of bytes under each key", On::OnlyDevice, Verified::Nothing, |bench| {
         let (keys, data) = (bench.noise(20, 16 * 40), bench.noise(21, 48 * 40));
@@ -264,7 +259,12 @@ pub const CASES: [Case; 32] = [
             _ => {
                 let keys = bench.stream().clone_htod(&keys).expect("memory of the device");
                 bench.on_device(&data, |stream, data| {
-                    bench.engine.device_jobs()?.run_each_key(stream, &each, &keys, data).map(|()| String::new())
+                    bench
+                        .engine
+                        .under_own_keys()
+                        .device()?
+                        .run_each_key(stream, &each, &keys, data)
+                        .map(|()| String::new())
                 })
             }
         }
@@ -318,15 +318,14 @@ fn gcm_jobs(keys: &[u8]) -> Vec<GcmJob<'_>> {
     MESSAGES.iter().zip(keys.chunks(24)).map(job).collect()
 }
 
-/// Runs a call of GCM under many keys, in host memory or on a device.
-fn run_gcm_jobs<E: Tagging<Results, Output: Debug>>(bench: &Bench<'_>, jobs: &GcmJobs<E>, data: &[u8]) -> Outcome {
+/// Runs an operation that has keys of its own, in host memory or on a device.
+fn run_under_own_keys<O: Operation<Output: Debug>>(bench: &Bench<'_>, operation: O, data: &[u8]) -> Outcome {
+    let cipher = bench.engine.under_own_keys();
+    let printed = |output: O::Output| format!("{output:?}");
     match bench.place {
-        Place::Host => {
-            bench.on_host(data, |data| bench.engine.run_gcm_jobs(jobs, data).map(|output| format!("{output:?}")))
-        }
+        Place::Host => bench.on_host(data, |data| cipher.run(operation.clone(), data).map(printed)),
         _ => bench.on_device(data, |stream, data| {
-            let pending = bench.engine.device_jobs()?.by_key_from(0).run_gcm(stream, jobs, data)?;
-            pending.wait().map(|output| format!("{output:?}"))
+            cipher.device()?.run_with_output(stream, operation.clone(), data)?.wait().map(printed)
         }),
     }
 }

@@ -191,9 +191,9 @@ struct Shards<'a> {
 impl Data for Shards<'_> {
     type Checked = ();
 
-    fn checked<O: Operation>(self) -> Result<((), u64), Error> {
-        if self.input.is_some() && O::ACCESS != Access::Maps {
-            return Err(O::ACCESS.refused(O::NAME));
+    fn checked<O: Operation>(self, operation: &O) -> Result<((), u64), Error> {
+        if self.input.is_some() && operation.access() != Access::Maps {
+            return Err(operation.access().refused(O::NAME));
         }
         self.check_buffers()?;
         Ok(((), self.output.len() as u64))
