@@ -12,7 +12,7 @@ use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::{key_bytes, noise};
 use aes_bitslice_tests::vectors::any_tag;
-use aes_bitslice_tests::{others, tests, tests_of_engines};
+use aes_bitslice_tests::{others, refused, tests, tests_of_engines};
 use proptest::prelude::*;
 use std::process::ExitCode;
 
@@ -365,6 +365,9 @@ fn nothing_to_do(engines: &'static [Engine]) {
         let (_, tags) = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
+            // No part is no message.
+            let one = encrypt(&Messages::new(3, &[(1, 0, 0)]));
+            refused!(cipher.combine(&one, vec![]), Error::PartsDoNotAdjoin { .. });
             for memory in Memory::all_of(engine) {
                 if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
                     continue; // No slice of GPU memory is empty.

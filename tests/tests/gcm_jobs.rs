@@ -264,6 +264,9 @@ fn nothing_to_do(engines: &'static [Engine]) {
     engines.iter().for_each(|engine| {
         Messages::new(1, KeyBits::Aes128, &[]).check(engine);
         Messages::new(2, KeyBits::Aes192, &[(0, 5, 0), (0, 0, 2), (0, 40, 0)]).check(engine);
+        // No part is no message.
+        let encrypt = GcmEncryptJobs::new(&Messages::new(3, KeyBits::Aes128, &[(1, 0, 0)]).list()).unwrap();
+        refused!(engine.under_own_keys().combine(&encrypt, vec![]), Error::PartsDoNotAdjoin { .. });
     });
 }
 

@@ -218,8 +218,9 @@ impl Place for InHostMemory<'_, '_> {
         let Self { cipher, data, on_cpu } = self;
         let (call, mut data) = Call::new(cipher, operation.clone(), data)?;
         let parts = match (data.len(), on_cpu) {
-            (0, _) => vec![],
+            // Messages without data have tags, too.
             (_, true) if O::KEYS == Keys::Own => vec![call.operation().under_own_keys(data.reborrow())],
+            (0, _) => vec![],
             (_, true) => {
                 cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())?
             }

@@ -330,12 +330,13 @@ errors! {
         /// What the kernel computes.
         has: String,
     } = "this kernel is for {has} only: for {wanted}, use another kernel, or the key itself";
-    /// A call that needs the key itself, on a single-kernel cipher, whose kernel contains the key or is launched with
-    /// it.
+    /// A call that needs the key itself, on a cipher without a key, or on a single-kernel cipher, whose kernel contains
+    /// the key or is launched with it.
     NeedsKey {
         /// The item requested.
         what: &'static str,
-    } = "{what} needs the key itself, which a cipher of one kernel does not keep: make a cipher that is given the key";
+    } = "{what} needs the key itself, which a cipher of one kernel, or without a key, does not have: make a cipher \
+        that is given the key";
     /// The requested kernel does not exist.
     NoSuchKernel {
         /// What was wrong with the request.

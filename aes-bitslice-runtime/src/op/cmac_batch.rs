@@ -287,6 +287,9 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         // Without any data, all messages are empty, and no backend is called.
         let results = match parts.pop() {
             Some(results) => results.ok_or_else(|| no_room(self.batch.len()))?,
+            None if !self.batch.messages.have_no_bytes() => {
+                return Err(Error::PartsDoNotAdjoin { what: "there is none".into() });
+            }
             None => self.batch.results_of(&Zeroizing::new(filled(*self.derived.of_empty(), self.batch.len())?))?,
         };
         self.batch.end.finish(results)

@@ -347,8 +347,20 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         self.others.iter().next().map(|(n, nonce)| (n, nonce.len()))
     }
 
-    /// What a call returns that has these results; `None` if there is no memory for them.
-    pub(crate) fn finish(&self, results: Option<Results>) -> Result<E::Output, Error> {
+    /// What a call returns whose only part has these results, `None` if there is no memory for them. Without data there is no part.
+    ///
+    /// # Errors
+    /// [`Error::PartsDoNotAdjoin`] if there is data, and no part.
+    pub(crate) fn finish(
+        &self,
+        mut parts: Vec<Option<Results>>,
+        of_nothing: impl FnOnce() -> Option<Results>,
+    ) -> Result<E::Output, Error> {
+        let results = match parts.pop() {
+            Some(results) => results,
+            None if self.messages.places().have_no_bytes() => of_nothing(),
+            None => return Err(Error::PartsDoNotAdjoin { what: "there is none".into() }),
+        };
         self.end.finish(results.ok_or_else(|| no_room(self.len()))?)
     }
 
@@ -495,8 +507,8 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         self.batch.results_on_device(results).ok()
     }
 
-    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
-        self.batch.finish(parts.pop().unwrap_or_else(|| self.of_nothing.copied().ok()))
+    fn finish(&self, parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
+        self.batch.finish(parts, || self.of_nothing.copied().ok())
     }
 }
 

@@ -335,8 +335,8 @@ impl<E: Tagging<Results>> Ready for GcmJobs<E> {
         self.batch.results_on_device(results).ok()
     }
 
-    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
-        self.batch.finish(parts.pop().unwrap_or_else(|| self.of_nothing().ok()))
+    fn finish(&self, parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
+        self.batch.finish(parts, || self.of_nothing().ok())
     }
 }
 

@@ -61,11 +61,12 @@ impl fmt::Debug for Job<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between jobs is unchanged. Any cipher performs them, and uses no key of its own; one that has none is
-/// [`Engine::under_own_keys`](crate::Engine::under_own_keys). In host memory the CPU cores do the work, whatever the engine. In device memory
-/// of a CUDA engine it is one call on the caller's stream
-/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), which expands the keys there: it is fast for jobs of a few
-/// KiB or more. For short jobs with the same number of bytes under each key, [`EachKey`] is fast, because jobs work in runs of 32 blocks.
+/// The data between jobs is unchanged. Key stream only writes: give it an output alone. Any cipher performs them, and uses no key of its
+/// own; one that has none is [`Engine::under_own_keys`](crate::Engine::under_own_keys). In host memory the CPU cores do the work, whatever
+/// the engine. In device memory of a CUDA engine it is one call on the caller's stream
+/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), which expands the keys there: it is fast for jobs of a
+/// few KiB or more. For short jobs with the same number of bytes under each key, [`EachKey`] is fast, because jobs work in runs of 32
+/// blocks.
 #[derive(Clone)]
 pub struct Jobs {
     pub(crate) flow: Flow,

@@ -126,7 +126,7 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// hashes, [`Error::OtherContext`], and any error the driver reports.
+    /// hashes or has its own keys, [`Error::OtherContext`], and any error the driver reports.
     pub fn run<O: Operation<Output = ()>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -157,8 +157,8 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// returns no value, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a
-    /// graph, [`Error::OtherContext`], and any error the driver reports.
+    /// returns no value and has no keys of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is
+    /// being captured into a graph, [`Error::OtherContext`], and any error the driver reports.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -182,8 +182,8 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// returns no value, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a
-    /// graph, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
+    /// returns no value and has no keys of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is
+    /// being captured into a graph, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
     pub unsafe fn run_raw_with_output<O: Operation>(
         &self,
         stream: CUstream,
@@ -202,9 +202,10 @@ impl<'a> DeviceCipher<'a> {
     /// on the stream sees the tag.
     ///
     /// # Errors
-    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`] on
-    /// a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph would
-    /// use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver reports.
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`]
+    /// on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph
+    /// would use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver
+    /// reports.
     pub fn run_to_tag<O: Operation<Output = Tag>, D: DevicePtrMut<u8>, T: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -252,8 +253,8 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
-    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes, [`Error::OtherContext`],
-    /// and any error the driver reports.
+    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes or has its own keys,
+    /// [`Error::OtherContext`], and any error the driver reports.
     pub fn run_to<O: Operation<Output = ()>, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -275,8 +276,8 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
-    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns no value,
-    /// [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph,
+    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns no value and has no keys
+    /// of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph,
     /// [`Error::OtherContext`], and any error the driver reports.
     pub fn run_to_with_output<O: Operation, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
@@ -303,7 +304,7 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// hashes, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
+    /// hashes or has its own keys, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
     pub unsafe fn run_raw<O: Operation<Output = ()>>(
         &self,
         stream: CUstream,
@@ -480,8 +481,8 @@ impl PutWithOutput<'_> {
 }
 
 impl DeviceCipher<'_> {
-    /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory. The data is as in
-    /// [`OnStream`].
+    /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory. The data is
+    /// as in [`OnStream`].
     fn launch_for_terms(&self, stream: CUstream, one: &InOneLaunch<'_>, verdict: &Verdict) -> Result<TagResult, Error> {
         let device = self.device;
         let mut result = device.tag_results().take()?;

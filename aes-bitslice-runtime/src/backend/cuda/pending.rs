@@ -12,7 +12,8 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it; for a batch, once the
 /// results were then copied to the host, which the stream does not wait for.
 ///
-/// Dropping it waits for that point of the stream where the call took more than one launch, or had a key of its own, or was a batch.
+/// Dropping it waits for that point of the stream where the call took more than one launch, or had a key of its own, or was a batch. Until
+/// then it keeps the keys of [`Jobs`](crate::Jobs) and [`GcmJobs`](crate::GcmJobs), which are wiped when it is dropped.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
 
