@@ -250,7 +250,8 @@ mod tests {
         [2_u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
     }
 
-    /// Makes a file in a folder for whoever may use one of this mode there; returns also the modes that it was made with.
+    /// Creates a file in `folder` that the users may access whom the permission bits `mode` name, the owner and group being those of
+    /// `folder`. Returns the file, and the permission bits of each attempt to create it.
     fn made(folder: &Path, mode: u32) -> (NamedTempFile, Vec<u32>) {
         let own = folder.metadata().unwrap();
         let (access, mut modes) = (Access { mode, owner: own.uid(), group: own.gid(), list: List::None }, vec![]);

@@ -530,7 +530,8 @@ fn every_length(engines: &'static [Engine]) {
     }
 }
 
-/// Counters of every width, so many blocks before their lowest bits wrap; all 128 wrap to the block of zeros.
+/// CTR whose counter wraps within the data: for each counter mode, the lowest `bits` bits of the first counter block become zeros after
+/// `before` blocks. With 128 bits, the whole block does.
 fn counters_near_their_wraps(engines: &'static [Engine]) {
     use CounterMode::{Ctr32BE, Ctr64BE, Ctr128BE};
     let wide = [128, 100, 64, 32, 12].map(|bits| (Ctr128BE, bits));
