@@ -98,14 +98,14 @@ fn ways(mode: Mode, place: Option<Place>) -> (Option<usize>, usize) {
     }
 }
 
-/// Every kernel is proved, on thread blocks as the runtime launches them: by turns one half of the kernels, each with one warp and case, other
+/// Every kernel is proved, on thread blocks as the runtime launches them: by turns a quarter of the kernels, each with one warp and case, other
 /// ones in each turn; or, where all cases are proved, with all of them for the first and the last warp, and those of one key length, and of
 /// counters one, for all warps.
 #[test]
 fn every_stored_kernel() {
     let kernels = kernels();
     assert_eq!(kernels.len(), 12, "another number of kernels is stored");
-    let step = if is_set(PROOFS) { 1 } else { 2 };
+    let step = if is_set(PROOFS) { 1 } else { 4 };
     let mut chosen = vec![];
     for (n, (manifest, ptx)) in sample(0, step, kernels.iter().enumerate()) {
         let all = cases(manifest);
@@ -389,7 +389,7 @@ fn faults_are_found() {
     };
     let all = FAULTS.iter().flat_map(of).chain(FAULTS_OF_UNITS.iter().flat_map(of_units));
     let all = all.chain(FAULTS_OF_ENDS.iter().flat_map(of_ends));
-    let step = if is_set(PROOFS) { 1 } else { 10 };
+    let step = if is_set(PROOFS) { 1 } else { 21 };
     let chosen: Vec<_> = sample(0, step, all).collect();
     chosen.into_par_iter().for_each(|(name, entry, fault, n, (place, ends))| {
         let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == name).unwrap();

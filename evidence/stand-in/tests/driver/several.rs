@@ -39,8 +39,8 @@ pub fn memory_of_several_devices_at_rest_depends_on_no_secret() {
 pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
     let step = |place: Place| match place {
         // In an exhaustive run more than one of the calls for each share, so that others already have theirs.
-        Place::HostForAll(_) => all_or(3, 17),
-        _ if place.is_sharded() => all_or(3, 37),
+        Place::HostForAll(_) => all_or(3, 37),
+        _ if place.is_sharded() => all_or(3, 73),
         _ => all_or(31, 197),
     };
     assert!(a_call_that_fails_harms_nothing_on(TWO, |_| true, step).is_superset(&BTreeSet::from([0, 1])));
@@ -96,7 +96,7 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
 
 /// An engine is opened on two devices, makes a call, and is dropped.
 pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
-    fails_from_the_beginning_to_the_end(TWO, |_| all_or(97, 193));
+    fails_from_the_beginning_to_the_end(TWO, |_| all_or(97, 389));
 }
 
 /// The output of a call that fails, on two devices, is cleared. Where a device cannot clear its share, however often it is asked to,
