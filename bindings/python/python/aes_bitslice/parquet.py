@@ -266,7 +266,8 @@ def _to_write(keys: _KeysToWrite, paths: Iterable[str]) -> tuple[layout.KeyAndMe
         raise ValueError("there is no key for the footer in keys, whose name there is None")
     every, of_path = list(paths), _by_beginning(by_path)
     found = {path: own for path in every if (own := of_path(path)) is not None}
-    unknown = [name for name in by_path if name is not None and not any(f"{path}.".startswith(f"{name}.") for path in every)]
+    beginnings = {f"{path}."[:end] for path in every for end, dot in enumerate(f"{path}.") if dot == "."}
+    unknown = [name for name in by_path if name is not None and name not in beginnings]
     if unknown and every:
         raise ValueError(f"the file has no column {', '.join(unknown)}: its columns are {', '.join(sorted(every))}")
     return footer, found
