@@ -8,6 +8,7 @@
 //! | [`engines`] | the engines under test |
 //! | [`arrays`] | ranges of messages as arrays of integers |
 //! | [`memory`] | where the data of a call is |
+//! | [`messages`] | many messages, by another implementation, and the check of calls on them |
 //! | [`device_calls`], [`counters`] | calls in GPU memory, by name; a profiler's counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`cases`] | launches of kernels that are proved |
@@ -29,6 +30,7 @@ pub mod fuzz;
 pub mod harness;
 pub mod kernels;
 pub mod memory;
+pub mod messages;
 pub mod operation;
 pub mod others;
 pub mod reference;

@@ -1,7 +1,7 @@
 //! Where the data of a call is: host memory or GPU memory, between bytes that must not change.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
-use aes_bitslice_runtime::{Backend, Buffers, Engine, Error};
+use aes_bitslice_runtime::{Access, Backend, Buffers, Cipher, Engine, Error, Operation};
 use std::sync::Arc;
 
 /// Where the data of a call is.
@@ -26,11 +26,27 @@ impl Memory {
         std::iter::once(Self::Host).chain(on_gpu).collect()
     }
 
+    /// Makes a call on data, here.
+    ///
+    /// # Errors
+    /// Those of the call.
+    ///
+    /// # Panics
+    /// If a byte around the data was changed, or the driver fails.
+    pub fn run<O: Operation>(&self, cipher: &Cipher, operation: &O, data: &mut [u8]) -> Result<O::Output, Error> {
+        let operation = operation.clone();
+        match self.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, operation.clone(), data)) {
+            Some(pending) => pending?.wait(),
+            None if O::ACCESS == Access::Reads => cipher.run(operation, &*data),
+            None => cipher.run(operation, data),
+        }
+    }
+
     /// The result of a call on a copy of the data in GPU memory, which is copied back; `None` for host memory.
     ///
     /// # Panics
     /// If a byte around the data was changed, or the driver fails.
-    pub fn on_gpu<T>(
+    fn on_gpu<T>(
         &self,
         data: &mut [u8],
         call: impl FnOnce(&CudaStream, &mut CudaViewMut<'_, u8>) -> Result<T, Error>,

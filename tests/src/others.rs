@@ -6,7 +6,7 @@ use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::aes::Direction;
 use aes_gcm::AesGcm;
 use aes_gcm::aead::array::ArraySize;
-use aes_gcm::aead::consts::{U1, U12, U16, U60};
+use aes_gcm::aead::consts::{U1, U8, U12, U16, U60};
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm_siv::AesGcmSiv;
@@ -27,7 +27,7 @@ where
 }
 
 /// The nonce lengths that [`gcm`] takes, in bytes.
-pub const NONCES: [usize; 4] = [1, 12, 16, 60];
+pub const NONCES: [usize; 5] = [1, 8, 12, 16, 60];
 
 /// GCM by the `aes-gcm` crate: the ciphertext, and the tag.
 ///
@@ -43,6 +43,7 @@ pub fn gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 
     }
     match nonce.len() {
         1 => with_nonce::<U1>(key, nonce, aad, data),
+        8 => with_nonce::<U8>(key, nonce, aad, data),
         12 => with_nonce::<U12>(key, nonce, aad, data),
         16 => with_nonce::<U16>(key, nonce, aad, data),
         60 => with_nonce::<U60>(key, nonce, aad, data),

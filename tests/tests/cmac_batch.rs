@@ -2,17 +2,17 @@
 //! changed messages; invalid calls.
 
 use aes_bitslice_runtime::{
-    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Ranges,
-    Tag,
+    Backend, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Ranges, Tag,
 };
-use aes_bitslice_tests::arrays::{Arrays, after_gaps};
+use aes_bitslice_tests::arrays::Arrays;
 use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
+use aes_bitslice_tests::messages::Messages;
 use aes_bitslice_tests::reference::{key_bytes, noise};
 use aes_bitslice_tests::vectors::{any_tag, cases};
-use aes_bitslice_tests::{others, refused, tests, tests_of_engines};
+use aes_bitslice_tests::{refused, tests, tests_of_engines};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -40,45 +40,20 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// Makes a call that only reads data where it is.
-fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &[u8]) -> Result<O::Output, Error> {
-    let mut copy = data.to_vec();
-    let pending =
-        memory.on_gpu(&mut copy, |stream, data| cipher.device()?.run_with_output(stream, operation.clone(), data));
-    let Some(pending) = pending else { return cipher.run(operation, data) };
-    assert!(copy == data, "it only reads");
-    pending?.wait()
-}
-
-/// Messages, with the bytes between them.
-struct Messages {
-    ranges: Vec<Range<u64>>,
-    data: Vec<u8>,
-}
-
-impl Messages {
-    /// Lengths in bytes: of a message, and of the gap before it.
-    fn new(seed: u64, lengths: &[(usize, usize)]) -> Self {
-        let (ranges, at) = after_gaps(lengths.iter().copied());
-        Self { ranges, data: noise(seed, at + 7) }
-    }
-
-    fn message(&self, n: usize) -> &[u8] {
-        &self.data[self.ranges[n].start as usize..self.ranges[n].end as usize]
-    }
-
-    /// By the `cmac` crate.
-    fn by_another(&self, key: &[u8]) -> Vec<Tag> {
-        (0..self.ranges.len()).map(|n| Tag::new(&others::cmac(key, self.message(n))).unwrap()).collect()
-    }
-}
-
 fn make(messages: &Messages) -> CmacBatch {
     CmacBatch::new(&messages.ranges).unwrap()
 }
 
 fn verify(messages: &Messages, tags: &[Tag]) -> CmacVerifyBatch {
     CmacVerifyBatch::new(&messages.ranges, tags).unwrap()
+}
+
+/// Makes and verifies their tags on each engine, and these forged ones.
+fn check(engines: &[Engine], messages: &Messages, forged: &[usize]) {
+    let (known, make) = (messages.cmac(), make(messages));
+    for engine in engines {
+        known.check(&cipher(engine, &messages.keys[0]), &make, |tags| verify(messages, tags), forged);
+    }
 }
 
 /// NIST's: each message together with prefixes of it, some 20 of a long one, so that blocks of its tile begin at different times.
@@ -90,7 +65,9 @@ fn published_vectors(engines: &'static [Engine]) {
             let ranges: Vec<Range<u64>> = ends.map(|end| 0..end).collect();
             let cipher = cipher(engine, &case.key);
             for memory in Memory::all_of(engine).into_iter().take(2).filter(|_| !data.is_empty()) {
-                let tags = run(&memory, &cipher, CmacBatch::new(&ranges).unwrap(), &data).unwrap();
+                let mut read = data.clone();
+                let tags = memory.run(&cipher, &CmacBatch::new(&ranges).unwrap(), &mut read).unwrap();
+                assert!(read == data, "it only reads");
                 let tag = &tags.last().unwrap().as_bytes()[..case.tag.len()];
                 assert_eq!(tag, case.tag, "{}, {}", name(engine), case.source);
             }
@@ -100,42 +77,24 @@ fn published_vectors(engines: &'static [Engine]) {
     }
 }
 
-fn lengths() -> impl Strategy<Value = Vec<(usize, usize)>> {
+/// Of messages and the gaps before them; there is no additional data.
+fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     let one = prop_oneof![
-        (0..3000_usize, 0..17_usize),
-        (0..70_usize, 0..5_usize),
-        ((0..100_usize).prop_map(|n| 16 * n), prop_oneof![Just(0_usize), Just(16)]),
-        ((0..500_usize).prop_map(|n| 4 * n), prop_oneof![Just(0_usize), Just(4)]),
+        (0..3000_usize, Just(0), 0..17_usize),
+        (0..70_usize, Just(0), 0..5_usize),
+        ((0..100_usize).prop_map(|n| 16 * n), Just(0), prop_oneof![Just(0_usize), Just(16)]),
+        ((0..500_usize).prop_map(|n| 4 * n), Just(0), prop_oneof![Just(0_usize), Just(4)]),
     ];
     prop_oneof![
         2 => prop::collection::vec(one, 0..=600),
-        1 => (0..2000_usize, 1..600_usize).prop_map(|(bytes, n)| vec![(bytes, 0); n]),
+        1 => (0..2000_usize, 1..600_usize).prop_map(|(bytes, n)| vec![(bytes, 0, 0); n]),
     ]
 }
 
 fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     proptest!(random(all_or(100, 10)), |(key in key_bytes(), lengths in lengths(), seed: u32)| {
-        let messages = Messages::new(seed.into(), &lengths);
-        let tags = messages.by_another(&key);
-        for engine in engines {
-            let cipher = cipher(engine, &key);
-            for memory in Memory::all_of(engine) {
-                let found = run(&memory, &cipher, make(&messages), &messages.data).unwrap();
-                prop_assert!(found == tags, "{}", name(engine));
-                let verified = run(&memory, &cipher, verify(&messages, &tags), &messages.data).unwrap();
-                prop_assert!(verified.failed().is_empty() && verified.all().is_ok(), "{}", name(engine));
-                if !tags.is_empty() {
-                    let which = seed as usize % tags.len();
-                    let mut wrong = tags.clone();
-                    let mut bytes = tags[which].as_bytes().to_vec();
-                    bytes[seed as usize % 16] ^= 1 << (seed % 8);
-                    wrong[which] = Tag::new(&bytes).unwrap();
-                    let verified = run(&memory, &cipher, verify(&messages, &wrong), &messages.data).unwrap();
-                    prop_assert_eq!(verified.failed(), &[which][..], "{}", name(engine));
-                    prop_assert!(verified.all().is_err() && !verified.is_authentic(which));
-                }
-            }
-        }
+        let messages = Messages::new(seed.into(), vec![key], &lengths);
+        check(engines, &messages, &messages.one(seed));
     });
 }
 
@@ -146,104 +105,74 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
         1 => (0..60_u64, 1..600_u64).prop_map(|(bytes, n)| (0..n).map(|i| (i * 7, bytes)).collect()),
     ];
     proptest!(random(all_or(40, 5)), |(key in key_bytes(), each in each, seed: u32)| {
-        let data = noise(seed.into(), 5000);
         let ranges: Vec<Range<u64>> = each.into_iter().map(|(start, bytes)| start..start + bytes).collect();
-        let arrays = Arrays::of(&ranges);
+        let messages = of_ranges(seed.into(), key, ranges, 5000);
+        let (known, wrong, tag_bytes) = (messages.cmac(), messages.one(seed), [4, 8, 14, 16][seed as usize % 4]);
+        let (arrays, tags) = (Arrays::of(&messages.ranges), known.tags_with(&wrong, tag_bytes));
         for engine in engines {
-            let cipher = cipher(engine, &key);
-            let expected = cipher.run(CmacBatch::new(&ranges).unwrap(), &data).unwrap();
-            let tag_bytes = [4, 8, 14, 16][seed as usize % 4];
-            let mut tags: Vec<u8> = expected.iter().flat_map(|tag| &tag.as_bytes()[..tag_bytes]).copied().collect();
-            let wrong = if tags.is_empty() { vec![] } else { vec![seed as usize % expected.len()] };
-            wrong.iter().for_each(|n| tags[n * tag_bytes + seed as usize % tag_bytes] ^= 1 << (seed % 8));
+            let (cipher, memories) = (cipher(engine, &messages.keys[0]), Memory::all_of(engine));
             for (n, form) in arrays.forms().iter().enumerate() {
-                let memories = Memory::all_of(engine);
                 let memory = &memories[n % memories.len()];
-                let found = run(memory, &cipher, CmacBatch::from_arrays(form).unwrap(), &data).unwrap();
-                prop_assert_eq!(found.len(), expected.len());
-                prop_assert!(found.iter().zip(&expected).all(|(tag, other)| tag[..] == *other.as_bytes()));
+                known.seals(memory, &cipher, &CmacBatch::from_arrays(form).unwrap());
                 let verify = CmacVerifyBatch::from_arrays(form, &tags, tag_bytes).unwrap();
-                let verified = run(memory, &cipher, verify, &data).unwrap();
-                prop_assert_eq!(verified.failed(), &*wrong, "{}", name(engine));
+                known.opens(memory, &cipher, &verify, &wrong);
             }
         }
     });
 }
 
+/// Messages at these ranges of data, in any order.
+fn of_ranges(seed: u64, key: Vec<u8>, ranges: Vec<Range<u64>>, bytes: usize) -> Messages {
+    Messages { ranges, plain: noise(seed, bytes), ..Messages::new(seed, vec![key], &[]) }
+}
+
 /// Every number of bytes of the last block in every lane of a tile, because equal numbers of blocks keep their order; and lengths that
 /// are sorted, overlapping.
 fn every_length_in_every_lane(engines: &'static [Engine]) {
-    let (key, data) = (noise(2, 24), noise(3, 5000));
     let each = |n: u64| 7 * n % 4001..7 * n % 4001 + 17 + (n + n / 256) % 16;
     let sorted = |step: u64| (0..67 * 33).map(move |n| 13 * n % 4001..13 * n % 4001 + n * step % 67).collect();
     for ranges in [(0..4096).map(each).collect(), sorted(1), sorted(37), sorted(251)] {
-        let messages = Messages { ranges, data: data.clone() };
-        let tags = messages.by_another(&key);
-        for engine in engines {
-            let cipher = cipher(engine, &key);
-            for memory in Memory::all_of(engine) {
-                assert!(run(&memory, &cipher, make(&messages), &data).unwrap() == tags, "{}", name(engine));
-            }
-        }
+        let messages = of_ranges(3, noise(2, 24), ranges, 5000);
+        check(engines, &messages, &messages.one(1234));
     }
 }
 
 /// Data and tag, with tags of any length.
 fn what_was_changed_is_told(engines: &'static [Engine]) {
-    let lengths: Vec<_> = (0..700).map(|n| (1 + n * 67 % 900, n % 3)).collect();
-    let key = noise(3, 32);
-    let mut messages = Messages::new(9, &lengths);
-    let mut tags = messages.by_another(&key);
-    let mut failed = Vec::new();
+    let lengths: Vec<_> = (0..700).map(|n| (1 + n * 67 % 900, 0, n % 3)).collect();
+    let messages = Messages::new(9, vec![noise(3, 32)], &lengths);
+    let (mut known, mut changed, mut failed) = (messages.cmac(), messages.clone(), vec![]);
     for n in 0..lengths.len() {
-        tags[n] = any_tag(&tags[n].as_bytes()[..[16, 15, 14, 13, 12, 8, 4][n % 7]]).unwrap();
+        let mut tag = known.tags[n].as_bytes()[..[16, 15, 14, 13, 12, 8, 4][n % 7]].to_vec();
+        let range = messages.range(n);
         match n % 11 {
-            0 => {
-                let at = messages.ranges[n].start as usize + n * 31 % messages.message(n).len();
-                messages.data[at] ^= 1 << (n % 8);
-            }
-            3 => {
-                let mut bytes = tags[n].as_bytes().to_vec();
-                *bytes.last_mut().unwrap() ^= 1;
-                tags[n] = any_tag(&bytes).unwrap();
-            }
+            0 => known.secret[range.start + n * 31 % range.len()] ^= 1 << (n % 8),
+            3 => *tag.last_mut().unwrap() ^= 1,
             // Another length.
-            5 => messages.ranges[n].end -= 1,
-            _ => continue,
+            5 => changed.ranges[n].end -= 1,
+            _ => {}
         }
-        failed.push(n);
+        known.tags[n] = any_tag(&tag).unwrap();
+        failed.extend([0, 3, 5].contains(&(n % 11)).then_some(n));
     }
+    let verify = verify(&changed, &known.tags);
     for engine in engines {
-        let cipher = cipher(engine, &key);
-        for memory in Memory::all_of(engine) {
-            let verified = run(&memory, &cipher, verify(&messages, &tags), &messages.data).unwrap();
-            assert_eq!(verified.failed(), failed, "{}", name(engine));
-        }
+        let cipher = cipher(engine, &messages.keys[0]);
+        Memory::all_of(engine).iter().for_each(|memory| known.opens(memory, &cipher, &verify, &failed));
     }
 }
 
 /// No messages; none with data; none with anything, where there is data.
 fn nothing_to_do(engines: &'static [Engine]) {
-    let key = noise(5, 16);
-    for (lengths, bytes) in [(vec![], 0), (vec![], 50), (vec![(0, 0); 3], 0), (vec![(0, 20), (0, 0)], 40)] {
-        let messages = Messages { data: noise(6, bytes), ..Messages::new(11, &lengths) };
-        let tags = messages.by_another(&key);
-        for engine in engines {
-            let cipher = cipher(engine, &key);
-            // No part is no message.
-            refused!(cipher.combine(&make(&Messages::new(3, &[(1, 0)])), vec![]), Error::PartsDoNotAdjoin { .. });
-            for memory in Memory::all_of(engine) {
-                if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
-                    continue; // No slice of GPU memory is empty.
-                }
-                assert_eq!(run(&memory, &cipher, make(&messages), &messages.data).unwrap(), tags, "{}", name(engine));
-                let mut wrong = tags.clone();
-                let failed: &[usize] = if wrong.is_empty() { &[] } else { &[1] };
-                failed.iter().for_each(|&n| wrong[n] = Tag::new(&[7; 12]).unwrap());
-                let verified = run(&memory, &cipher, verify(&messages, &wrong), &messages.data).unwrap();
-                assert_eq!(verified.failed(), failed, "{}", name(engine));
-            }
-        }
+    for (lengths, bytes) in [(vec![], 0), (vec![], 50), (vec![(0, 0, 0); 3], 0), (vec![(0, 0, 20), (0, 0, 0)], 40)] {
+        let plain = noise(6, bytes);
+        let messages = Messages { plain, ..Messages::new(11, vec![noise(5, 16)], &lengths) };
+        check(engines, &messages, &messages.one(1));
+    }
+    // No part is no message.
+    for engine in engines {
+        let one = make(&Messages::new(3, vec![], &[(1, 0, 0)]));
+        refused!(cipher(engine, &[2; 16]).combine(&one, vec![]), Error::PartsDoNotAdjoin { .. });
     }
 }
 
@@ -276,21 +205,21 @@ fn what_cannot_be_is_refused() {
     let refused = CmacVerifyBatch::new(&messages, &tags[..1]).unwrap_err();
     assert!(refused.to_string().contains("1 tag for 2 messages"), "{refused}");
     let xts = Key::xts(&noise(1, 32)).unwrap();
-    let refused = Engine::open(Backend::Cpu).unwrap().cipher(&xts).unwrap().run(make(&Messages::new(1, &[])), &[0; 9]);
+    let refused =
+        Engine::open(Backend::Cpu).unwrap().cipher(&xts).unwrap().run(make(&Messages::new(1, vec![], &[])), &[0; 9]);
     assert!(matches!(refused, Err(Error::WrongKeys { operation: "a CMAC batch", .. })), "{refused:?}");
 }
 
 /// Several at a time on one stream and on two, and one that is never waited for.
 fn calls_in_flight(engines: &'static [Engine]) {
     let engine = &engines[0];
-    let (key, lengths) = (noise(8, 16), [(1500, 0); 500]);
-    let messages = Messages::new(12, &lengths);
-    let tags = messages.by_another(&key);
-    let cipher = cipher(engine, &key);
+    let messages = Messages::new(12, vec![noise(8, 16)], &[(1500, 0, 0); 500]);
+    let tags = messages.cmac().tags;
+    let cipher = cipher(engine, &messages.keys[0]);
     let device = cipher.device().unwrap();
     device.prepare_for(&make(&messages)).unwrap();
     let streams = [0, 1].map(|_| engine.cuda_context().unwrap().new_stream().unwrap());
-    let mut data: Vec<_> = (0..24).map(|n| streams[n % 2].clone_htod(&messages.data).unwrap()).collect();
+    let mut data: Vec<_> = (0..24).map(|n| streams[n % 2].clone_htod(&messages.plain).unwrap()).collect();
     let pending: Vec<_> = data
         .iter_mut()
         .enumerate()
@@ -304,29 +233,22 @@ fn calls_in_flight(engines: &'static [Engine]) {
     }
     // After a write of the data on the same stream.
     let ctr = Ctr::new(&Counter::random().unwrap(), 0);
-    let mut secret = messages.data.clone();
-    cipher.run(ctr, &mut secret).unwrap();
+    let mut plain = messages.plain.clone();
+    cipher.run(ctr, &mut plain).unwrap();
     device.run(&streams[0], ctr, &mut data[0]).unwrap();
     let found = device.run_with_output(&streams[0], make(&messages), &mut data[0]).unwrap().wait().unwrap();
-    assert!(found == Messages { data: secret, ..messages }.by_another(&key));
+    assert!(found == Messages { plain, ..messages }.cmac().tags);
 }
 
 fn one_long_message_among_short_ones(engines: &'static [Engine]) {
-    let mut lengths = vec![(100, 0); 1000];
-    lengths[500] = ((1 << 20) + 3, 4);
-    lengths[900] = (300 << 10, 0);
-    let (messages, key) = (Messages::new(13, &lengths), noise(9, 32));
-    let tags = messages.by_another(&key);
-    for engine in engines {
-        let cipher = cipher(engine, &key);
-        for memory in Memory::all_of(engine) {
-            assert!(run(&memory, &cipher, make(&messages), &messages.data).unwrap() == tags, "{}", name(engine));
-        }
-    }
+    let mut lengths = vec![(100, 0, 0); 1000];
+    lengths[500] = ((1 << 20) + 3, 0, 4);
+    lengths[900] = (300 << 10, 0, 0);
+    check(engines, &Messages::new(13, vec![noise(9, 32)], &lengths), &[900]);
 }
 
 fn other_memory_is_refused(engines: &'static [Engine]) {
-    let messages = Messages::new(14, &[(100, 0)]);
+    let messages = Messages::new(14, vec![], &[(100, 0, 0)]);
     for engine in engines {
         let cipher = cipher(engine, &[2; 16]);
         let mut data = engine.sharded(1000).unwrap();

@@ -1,7 +1,6 @@
 //! Many keys in one call: each job against another implementation, in host memory and in GPU memory; the bytes between jobs; invalid
 //! calls.
 
-use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::{
     Backend, EachKey, Ecb, Engine, Error, GcmSivEncrypt, Ghash, Job, Jobs, Kernels, Key, KeyBits, Mode, Nonce, Ranges,
 };
@@ -9,11 +8,9 @@ use aes_bitslice_tests::arrays::{Arrays, after_gaps};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
-use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::operation::AnyOperation;
+use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::{refused, tests, tests_of_engines};
-use cipher::{
-    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher, consts::U16,
-};
 use std::ops::Range;
 use std::process::ExitCode;
 
@@ -43,43 +40,10 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// By the `aes` and `ctr` crates.
+/// By the reference.
 fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
-    fn by<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>>(
-        mode: Mode,
-        key: &[u8],
-        counter: [u8; 16],
-        data: &mut [u8],
-    ) {
-        let cipher = C::new_from_slice(key).unwrap();
-        if mode == Mode::EcbEncrypt {
-            data.as_chunks_mut().0.iter_mut().for_each(|block: &mut [u8; 16]| cipher.encrypt_block(block.into()));
-            return;
-        }
-        if mode == Mode::EcbDecrypt {
-            data.as_chunks_mut().0.iter_mut().for_each(|block: &mut [u8; 16]| cipher.decrypt_block(block.into()));
-            return;
-        }
-        if mode == Mode::Keystream {
-            data.fill(0);
-        }
-        let core = ctr::CtrCore::<C, ctr::flavors::Ctr128BE>::inner_iv_init(cipher, &Array::from(counter));
-        ctr::Ctr128BE::from_core(core).apply_keystream(data);
-    }
-    match key.len() {
-        16 => by::<Aes128>(mode, key, counter, data),
-        24 => by::<Aes192>(mode, key, counter, data),
-        _ => by::<Aes256>(mode, key, counter, data),
-    }
-}
-
-/// Runs jobs on data where it is.
-fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
-    let cipher = engine.under_own_keys();
-    match memory.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, jobs.clone(), data)) {
-        Some(pending) => pending?.wait(),
-        None => cipher.run(jobs.clone(), data),
-    }
+    let by_another = AnyOperation::of(mode, u128::from_be_bytes(counter), 0).expected(&Reference::new(key), data);
+    data.copy_from_slice(&by_another);
 }
 
 /// Jobs, and their data.
@@ -119,6 +83,16 @@ impl Work {
         }
         data
     }
+
+    /// Runs jobs on the data, wherever it can be.
+    fn check(&self, engines: &[Engine], mode: Mode, jobs: &Jobs) {
+        let expected = self.expected(mode);
+        for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m))) {
+            let mut data = self.plain.clone();
+            memory.run(&engine.under_own_keys(), jobs, &mut data).unwrap();
+            assert!(data == expected, "{mode}, {} jobs, {}", jobs.len(), name(engine));
+        }
+    }
 }
 
 /// In every form, and in two parts.
@@ -129,14 +103,8 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
         let (keys, arrays) = (work.keys.concat(), Arrays::of(&work.ranges));
         for mode in MODES {
             let counters = if matches!(mode, Mode::Ctr | Mode::Keystream) { &*work.counters } else { &[] };
-            for (engine, form) in engines.iter().flat_map(|engine| arrays.forms().into_iter().map(move |f| (engine, f)))
-            {
-                let jobs = Jobs::from_arrays(mode, bits, &keys, counters, &form).unwrap();
-                for memory in Memory::all_of(engine) {
-                    let mut data = work.plain.clone();
-                    run(&memory, engine, &jobs, &mut data).unwrap();
-                    assert!(data == work.expected(mode), "{mode}, {}", name(engine));
-                }
+            for form in arrays.forms() {
+                work.check(engines, mode, &Jobs::from_arrays(mode, bits, &keys, counters, &form).unwrap());
             }
         }
     }
@@ -165,14 +133,9 @@ fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
                     // Equal shares with equal counters.
                     work.counters.fill([0xff; 16]);
                 }
-                let (jobs, expected) = (Jobs::new(mode, &work.list()).unwrap(), work.expected(mode));
+                let jobs = Jobs::new(mode, &work.list()).unwrap();
                 assert_eq!(jobs.len(), lengths.len());
-                for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m)))
-                {
-                    let mut data = work.plain.clone();
-                    run(&memory, engine, &jobs, &mut data).unwrap();
-                    assert!(data == expected, "{}, {mode}, {} bits, lengths {n}", name(engine), bits.bits());
-                }
+                work.check(engines, mode, &jobs);
             }
         }
     }
@@ -215,7 +178,7 @@ fn nothing_to_do(engines: &'static [Engine]) {
         for jobs in [&empty, &of_nothing] {
             for memory in Memory::all_of(engine) {
                 let mut data = *b"data";
-                run(&memory, engine, jobs, &mut data).unwrap();
+                memory.run(&engine.under_own_keys(), jobs, &mut data).unwrap();
                 assert_eq!(&data, b"data");
             }
         }
