@@ -1,14 +1,17 @@
 //! Calls of every CPU engine, compared with other implementations, and batch calls compared with single ones.
 
 use super::cpu_engines;
+use crate::engines::cipher;
+use crate::memory::Memory;
+use crate::messages::{Known, Messages};
 use crate::operation::AnyOperation;
 use crate::others;
 use crate::reference::Reference;
 use crate::vectors::any_tag;
 use aes_bitslice_runtime::{
     Buffers, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Direction, EachKey, Error, GcmDecrypt, GcmDecryptBatch,
-    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits,
-    Mode, Nonce, Operation, Tag, Xts,
+    GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Mode, Nonce,
+    Operation, Tag, Xts,
 };
 use std::ops::Range;
 
@@ -219,11 +222,8 @@ pub fn jobs(data: &[u8]) {
         start..end
     });
     let ranges: Vec<Range<u64>> = ranges.collect();
-    let expected = |key: &[u8], counter: [u8; 16], data: &[u8]| match mode {
-        Mode::EcbEncrypt => Reference::new(key).ecb(Direction::Encrypt, data),
-        Mode::EcbDecrypt => Reference::new(key).ecb(Direction::Decrypt, data),
-        Mode::Ctr => Reference::new(key).ctr(counter, 0, data),
-        _ => Reference::new(key).ctr(counter, 0, &vec![0; data.len()]),
+    let expected = |key: &[u8], counter: [u8; 16], data: &[u8]| {
+        AnyOperation::of(mode, u128::from_be_bytes(counter), 0).expected(&Reference::new(key), data)
     };
     let list: Vec<Job<'_>> =
         (0..keys.len()).map(|n| Job { key: &keys[n], counter: counter(n), range: ranges[n].clone() }).collect();
@@ -254,12 +254,11 @@ pub fn jobs(data: &[u8]) {
 /// are decrypted. All refuse the same input, and a refused call changes nothing.
 pub fn batch(data: &[u8]) {
     let Some((head, rest)) = data.split_first_chunk::<34>() else { return };
-    let key = Key::new(&head[..[16, 24, 32][usize::from(head[32]) % 3]]).expect("a length");
-    let (messages, data) = rest.split_at(rest.len().min(5 * usize::from(head[33] % 16)));
+    let key = &head[..[16, 24, 32][usize::from(head[32]) % 3]];
+    let (fields, data) = rest.split_at(rest.len().min(5 * usize::from(head[33] % 16)));
     // For each: the source of its nonce and its additional data, and the bytes before it and in it.
-    let fields: Vec<[u8; 5]> = messages.as_chunks().0.to_vec();
-    let nonces: Vec<Vec<u8>> =
-        fields.iter().map(|field| [vec![field[0]; 4], vec![field[0]; usize::from(field[1] % 20)]].concat()).collect();
+    let fields = fields.as_chunks::<5>().0;
+    let nonce = |field: &[u8; 5]| vec![field[0]; 4 + usize::from(field[1] % 20)];
     let mut end = 0;
     let ranges = fields.iter().map(|field| {
         // Backwards now and then, or beyond the data.
@@ -267,64 +266,55 @@ pub fn batch(data: &[u8]) {
         end = start + 4 * u64::from(field[4]);
         start..end
     });
-    let ranges: Vec<_> = ranges.collect();
-    let messages: Vec<GcmMessage<'_>> = (nonces.iter().zip(&fields).zip(ranges))
-        .map(|((nonce, field), range)| GcmMessage { nonce, aad: &field[..usize::from(field[2] % 6)], range })
-        .collect();
-    cmac_batch(&key, &messages.iter().map(|message| message.range.clone()).collect::<Vec<_>>(), data);
-    let Ok(encrypt) = GcmEncryptBatch::new(&messages) else { return };
-    let fits = messages.last().is_none_or(|message| message.range.end <= data.len() as u64);
-    for engine in cpu_engines() {
-        let cipher = engine.cipher(&key).expect("a key");
-        let mut together = data.to_vec();
-        let tags = match cipher.run(encrypt.clone(), &mut together) {
-            Ok(tags) => tags,
-            Err(error) => {
-                assert!(!fits && together == data, "{error} on {}", engine.description());
-                continue;
-            }
-        };
-        let (mut alone, mut expected) = (data.to_vec(), Vec::<Tag>::new());
-        for message in &messages {
-            let nonce = Nonce::new(message.nonce).expect("a nonce that was taken");
-            let part = &mut alone[message.range.start as usize..message.range.end as usize];
-            expected.push(cipher.run(GcmEncrypt::new(&nonce, message.aad), part).expect("a call that there is"));
+    let messages = Messages {
+        keys: vec![key.to_vec()],
+        nonces: fields.iter().map(nonce).collect(),
+        aad: fields.iter().map(|field| field[..usize::from(field[2] % 6)].to_vec()).collect(),
+        ranges: ranges.collect(),
+        plain: data.to_vec(),
+    };
+    let cmac = CmacBatch::new(&messages.ranges).expect("ranges that do not end before they begin");
+    let mac = |cipher: &Cipher, _: usize, data: &mut [u8]| cipher.run(Cmac::new(), &*data);
+    alone(&messages, &cmac, mac, |cipher, mut known| {
+        if let [.., other, last] = known.tags.as_mut_slice() {
+            let failed: &[usize] = if other == last { &[] } else { &[messages.ranges.len() - 1] };
+            *last = *other;
+            let verify = CmacVerifyBatch::new(&messages.ranges, &known.tags).expect("as many tags");
+            known.opens(&Memory::Host, cipher, &verify, failed);
         }
-        assert!(fits && together == alone && tags == expected, "{}", engine.description());
+    });
+    let Ok(encrypt) = GcmEncryptBatch::new(&messages.list()) else { return };
+    let seal = |cipher: &Cipher, n: usize, data: &mut [u8]| {
+        cipher.run(GcmEncrypt::new(&Nonce::new(&messages.nonces[n])?, &messages.aad[n]), data)
+    };
+    alone(&messages, &encrypt, seal, |cipher, mut known| {
         // One byte of every second message that has any is changed.
-        let is_changed = |n: usize| n % 2 == 1 && !messages[n].range.is_empty();
-        let changed: Vec<usize> = (0..messages.len()).filter(|n| is_changed(*n)).collect();
-        changed.iter().for_each(|n| together[messages[*n].range.start as usize] ^= 1 + head[33] / 16);
-        let decrypt = GcmDecryptBatch::new(&messages, &tags).expect("what was encrypted");
-        let opened = cipher.run(decrypt, &mut together).expect("a call that there is");
-        assert_eq!(opened.failed(), changed, "{}", engine.description());
-        let mut plain = data.to_vec();
-        for n in changed {
-            plain[messages[n].range.start as usize..messages[n].range.end as usize].fill(0);
-        }
-        assert!(together == plain, "{}", engine.description());
-    }
+        let changed: Vec<usize> =
+            (0..messages.ranges.len()).filter(|&n| n % 2 == 1 && !messages.range(n).is_empty()).collect();
+        changed.iter().for_each(|&n| known.secret[messages.range(n).start] ^= 1 + head[33] / 16);
+        let decrypt = GcmDecryptBatch::new(&messages.list(), &known.tags).expect("what was encrypted");
+        known.opens(&Memory::Host, cipher, &decrypt, &changed);
+    });
 }
 
-/// CMAC of messages in one call equals the CMAC of each alone, and a changed one is reported.
-fn cmac_batch(key: &Key, messages: &[Range<u64>], data: &[u8]) {
-    let make = CmacBatch::new(messages).expect("ranges that do not end before they begin");
-    let fits = messages.iter().all(|message| message.end <= data.len() as u64);
+/// Messages in one call, on every CPU engine, are as each alone; with these it goes on. If not all are in the data, nothing is changed.
+fn alone<E: Operation<Output = Vec<Tag>>>(
+    messages: &Messages,
+    together: &E,
+    one: impl Fn(&Cipher, usize, &mut [u8]) -> Result<Tag, Error>,
+    next: impl Fn(&Cipher, Known<'_>),
+) {
+    let fits = messages.ranges.iter().all(|range| range.end <= messages.plain.len() as u64);
     for engine in cpu_engines() {
-        let cipher = engine.cipher(key).expect("a key");
-        let Ok(mut tags) = cipher.run(make.clone(), data) else {
-            assert!(!fits, "{}", engine.description());
-            continue;
-        };
-        let alone = messages.iter().map(|message| &data[message.start as usize..message.end as usize]);
-        let alone: Vec<Tag> = alone.map(|data| cipher.run(Cmac::new(), data).expect("a call that there is")).collect();
-        assert!(fits && tags == alone, "{}", engine.description());
-        if let [.., other, last] = tags.as_mut_slice() {
-            let failed: &[usize] = if other == last { &[] } else { &[messages.len() - 1] };
-            *last = *other;
-            let verify = CmacVerifyBatch::new(messages, &tags).expect("as many tags");
-            let verified = cipher.run(verify, data).expect("a call that there is");
-            assert_eq!(verified.failed(), failed, "{}", engine.description());
+        let cipher = cipher(engine, &messages.keys[0]);
+        if fits {
+            let known = messages.by(|n, data| one(&cipher, n, data).expect("a call that there is"));
+            known.seals(&Memory::Host, &cipher, together);
+            next(&cipher, known);
+        } else {
+            let mut data = messages.plain.clone();
+            let refused = Memory::Host.run(&cipher, together, &mut data).is_err();
+            assert!(refused && data == messages.plain, "{}", engine.description());
         }
     }
 }
