@@ -217,14 +217,15 @@ impl Place for InHostMemory<'_, '_> {
     fn pass<O: Pass>(self, operation: O) -> Result<O::Output, Error> {
         let Self { cipher, data, on_cpu } = self;
         let (call, mut data) = Call::new(cipher, operation.clone(), data)?;
-        let parts = match (data.len(), on_cpu) {
-            // Messages without data have tags, too.
-            (_, true) if O::KEYS == Keys::Own => vec![call.operation().under_own_keys(data.reborrow())],
-            (0, _) => vec![],
-            (_, true) => {
+        // Messages without data have tags, too.
+        let own = if on_cpu { call.operation().under_own_keys(data.reborrow()) } else { None };
+        let parts = match (own, data.len(), on_cpu) {
+            (Some(part), ..) => vec![part],
+            (None, 0, _) => vec![],
+            (None, _, true) => {
                 cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())?
             }
-            (_, false) => cipher.key.run(call.clone(), data.reborrow())?,
+            (None, _, false) => cipher.key.run(call.clone(), data.reborrow())?,
         };
         call.operation().finish(parts).inspect_err(|_| operation.clear(data.output()))
     }

@@ -324,11 +324,11 @@ impl<E: Tagging<Results>> Ready for GcmJobs<E> {
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
-        self.under_own_keys(data)
+        self.on_instructions(Instructions::best(), data).ok()
     }
 
-    fn under_own_keys(&self, data: Buffers<'_>) -> Option<Results> {
-        self.on_instructions(Instructions::best(), data).ok()
+    fn under_own_keys(&self, data: Buffers<'_>) -> Option<Option<Results>> {
+        Some(self.on_instructions(Instructions::best(), data).ok())
     }
 
     fn part(&self, _bytes: u64, results: &[u8]) -> Option<Results> {

@@ -53,10 +53,11 @@ impl Ready for Jobs {
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) {
-        self.under_own_keys(data);
+        self.on_cores(data);
     }
 
-    fn under_own_keys(&self, data: Buffers<'_>) {
+    fn under_own_keys(&self, data: Buffers<'_>) -> Option<()> {
         self.on_cores(data);
+        Some(())
     }
 }

@@ -240,9 +240,9 @@ pub trait Ready: Clone + Send + Sync + 'static {
     /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
-    /// Performs an operation that has keys of its own on the cores of the CPU.
-    fn under_own_keys(&self, _data: Buffers<'_>) -> Self::Part {
-        unreachable!("it is performed under the key of a cipher")
+    /// Performs an operation that has keys of its own on the cores of the CPU; `None` for one that takes the key of a cipher.
+    fn under_own_keys(&self, _data: Buffers<'_>) -> Option<Self::Part> {
+        None
     }
 
     /// The value that a part of `bytes` bytes returns, if a device processed it and returned these results: a hash, or those of a batch.

@@ -248,7 +248,7 @@ fn test(device: &Arc<Device>) -> Result<(), Error> {
         let encrypt = Call::without_data(&cipher, encrypt)?;
         let mut ciphertext = data.clone();
         let made = encrypt.operation().under_own_keys(Buffers::InPlace(&mut ciphertext));
-        let mut tags = encrypt.finish(vec![made])?;
+        let mut tags = encrypt.finish(made.into_iter().collect())?;
         let mut is_right = on_device(&cipher, &encrypt, &data)? == (ciphertext.clone(), tags.clone());
         tags[3] = [7; 16];
         let decrypt = GcmDecryptJobs::from_arrays(&keys, &places, &nonces, &aads, tags.as_flattened(), 16)?;

@@ -21,7 +21,6 @@ use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, Tables};
-use crate::op::operation::Ready;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::grid::Grid;
@@ -211,7 +210,7 @@ fn test(device: &Arc<Device>, direction: Direction) -> Result<(), Error> {
         for jobs in [&listed, &equal, &spaced] {
             let call = Call::without_data(&cipher, Jobs::new(mode, jobs)?)?;
             let mut expected = data.clone();
-            call.operation().under_own_keys(Buffers::InPlace(&mut expected));
+            call.operation().on_cores(Buffers::InPlace(&mut expected));
             if on_device(&cipher, &call, &data)?.0 != expected {
                 let kernel = format!("{}, for many keys,", device.kernel_of_jobs(call.operation().flow)?.name());
                 return Err(Error::SelfTestFailed { kernel });
