@@ -19,7 +19,7 @@
 //! | host memory | [`Cipher::run`], [`Cipher::submit`] |
 //! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`], or [`run_with_output`](cuda::DeviceCipher::run_with_output) for a returned value |
 //! | memory sharded over several CUDA GPUs | [`cuda::ShardedCipher::run`] |
-//! | host memory or memory of a CUDA GPU, under many keys | [`Engine::under_own_keys`] as a cipher, with [`Jobs`] or [`GcmJobs`]; [`Engine::run_each_key`], [`cuda::DeviceCipher::run_each_key`] |
+//! | host memory or memory of a CUDA GPU, under many keys | [`Engine::under_own_keys`] as a cipher, with [`Jobs`] or [`GcmJobs`]; [`Engine::run_each_key`], [`cuda::DeviceCipher::run_each_key`]; [`cuda::JobLayout`] and [`cuda::GcmJobLayout`] for keys in its memory |
 //! | OpenCL buffers | [`opencl::BufferCipher::run`] |
 //!
 //! Each folder uses only the folders below it in this table:

@@ -125,6 +125,15 @@ const RANGES: Rules = Rules { what: "message", ascending: true, longest: LONGEST
 /// Kernels take lengths of additional data, and offsets in it, as numbers of 32 bits.
 const ADDITIONAL: Rules = Rules { what: "additional data of message", ascending: false, longest: u32::MAX as u64 };
 
+/// Where the additional data of each of `count` messages is.
+fn additional(ranges: &Ranges<'_>, count: usize) -> Result<Placed, Error> {
+    if ranges.len() == count {
+        return ranges.placed(&ADDITIONAL).or_else(refused);
+    }
+    let (found, messages) = (counted(ranges.len(), "range"), counted(count, "message"));
+    refused(format!("{found} of additional data for {messages}: give one for each"))
+}
+
 /// The sum of these lengths in bytes, which kernels take as a number of 32 bits.
 fn sum_of(mut lengths: impl Iterator<Item = usize>) -> Option<u32> {
     lengths.try_fold(0_u32, |sum, len| sum.checked_add(len.try_into().ok()?))
@@ -167,6 +176,16 @@ impl GcmEncryptBatch {
         aads: &Aads<'_>,
     ) -> Result<GcmBatch<SideBySide>, Error> {
         GcmBatch::of_arrays(ranges, nonces, aads, true, SideBySide)
+    }
+
+    /// Messages whose nonces and additional data are in device memory; `aads` are ranges of the latter.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn laid_out(ranges: &Ranges<'_>, aads: &Ranges<'_>) -> Result<Self, Error> {
+        let count = ranges.len();
+        check_number(count)?;
+        let (data, aads) = (ranges.placed(&RANGES).or_else(refused)?, additional(aads, count)?);
+        let no_nonces = FirstCounters::counted(&[0; 12], 64, count).or_else(refused)?;
+        Self::of(data, no_nonces, Others::default(), (vec![], aads), Make)
     }
 }
 
@@ -254,12 +273,7 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         let data = ranges.placed(&RANGES).or_else(refused)?;
         let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
         let all = aads.bytes.len() as u64;
-        let of_each = aads.ranges.unwrap_or(Ranges::spaced(count, all, 0));
-        if of_each.len() != count {
-            let (found, messages) = (counted(of_each.len(), "range"), counted(count, "message"));
-            return refused(format!("{found} of additional data for {messages}: give one for each"));
-        }
-        let of_each = of_each.placed(&ADDITIONAL).or_else(refused)?;
+        let of_each = additional(&aads.ranges.unwrap_or(Ranges::spaced(count, all, 0)), count)?;
         of_each.within(all, ADDITIONAL.what, "all additional data").or_else(refused)?;
         Self::of(data, first, others, (collected(aads.bytes.iter().copied())?, of_each), end)
     }

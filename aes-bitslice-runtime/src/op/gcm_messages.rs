@@ -79,6 +79,12 @@ impl Messages {
         &self.data
     }
 
+    /// The end of the additional data that extends furthest.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn aad_end(&self) -> u64 {
+        self.aads.end()
+    }
+
     /// Where the message with this number is in the data.
     #[inline]
     pub(crate) fn range(&self, n: usize) -> Range<u64> {

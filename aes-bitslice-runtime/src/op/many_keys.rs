@@ -257,6 +257,12 @@ impl Jobs {
         Self::of(flow, bits, keys, collected(counters.iter().copied())?, ranges)
     }
 
+    /// Jobs whose keys and counters are in device memory.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn laid_out(mode: Mode, bits: KeyBits, ranges: &Ranges<'_>) -> Result<Self, Error> {
+        Self::of(Flow::of(mode)?, bits, Zeroizing::default(), vec![], ranges.placed(&RANGES).or_else(refused)?)
+    }
+
     /// Copies keys, which have one length.
     pub(crate) fn keys_of<'a>(
         keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone,

@@ -139,7 +139,7 @@ pub(crate) enum FirstCounters {
 }
 
 impl FirstCounters {
-    fn counted(first: &[u8; 12], bits: u32, count: usize) -> Result<Self, String> {
+    pub(crate) fn counted(first: &[u8; 12], bits: u32, count: usize) -> Result<Self, String> {
         if bits != 32 && bits != 64 {
             return Err(format!("nonces with a counter of {bits} bits: it has 32 or 64"));
         }

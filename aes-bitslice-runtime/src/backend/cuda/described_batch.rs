@@ -89,12 +89,12 @@ const TALLY: usize = 4 * TALLY_WORDS;
 const FAULT: usize = 8;
 
 /// Memory that a call reads or writes.
-fn range(at: CUdeviceptr, bytes: u64) -> Range<u64> {
+pub(super) fn range(at: CUdeviceptr, bytes: u64) -> Range<u64> {
     at..at.saturating_add(bytes)
 }
 
 /// Refuses memory that is written and overlaps other memory of the call.
-fn apart(written: &[Range<u64>], read: &[Range<u64>]) -> Result<(), Error> {
+pub(super) fn apart(written: &[Range<u64>], read: &[Range<u64>]) -> Result<(), Error> {
     let overlaps = |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start) < one.end.min(other.end);
     let others = |n: usize| written[n + 1..].iter().chain(read);
     let is_shared = written.iter().enumerate().any(|(n, one)| others(n).any(|other| overlaps(one, other)));

@@ -10,13 +10,14 @@
 //! ```
 
 use crate::backend::cuda::batch_self_test::on_device;
-use crate::backend::cuda::commands::{HashKernel, Span};
+use crate::backend::cuda::commands::{HashKernel, Kernel, Span};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::gcm_batch::clear;
 use crate::backend::cuda::gcm_by_key::ByKey;
 use crate::backend::cuda::many_keys::{expand_and_run, launch_each};
 use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
+use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
 use crate::base::stop::Stop;
@@ -26,15 +27,17 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm_batch::Aads;
 use crate::op::gcm_by_key::OfGcmJobs;
 use crate::op::gcm_jobs::{GcmDecryptJobs, GcmEncryptJobs, JobKeys};
+use crate::op::gcm_messages::Messages;
 use crate::op::launch::Entry;
-use crate::op::many_keys::{EachKey, Flow, Tables};
+use crate::op::many_keys::{EachKey, Flow, Jobs, Tables};
 use crate::op::operation::Ready;
 use crate::op::ranges::Ranges;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::order::Order;
 use cudarc::driver::result;
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -162,72 +165,155 @@ impl Device {
         ];
         copy(memory.pinned().get_disjoint_mut(copied.map(Range::clone)).expect("apart").into_iter().zip(from));
 
-        let count = messages.len() as u32;
-        let longest = if count > 0 { messages.get(order.at(0)).hashed_blocks() } else { 0 };
-        let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: jobs.bits, counter: 0, bytes: 16 };
         let results = if expected.is_some() { &places.verdicts } else { &places.masks }.clone();
         let secret = places.keys.start..places.round_keys.end;
-        let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
         // SAFETY: as the caller vouches, here and below.
         unsafe {
             let launched = memory.run(stream, places.tables.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                let filled = |range: &Range<usize>, byte| {
-                    let done = result::memset_d8_async(at(range), byte, range.len(), stream);
-                    self.context().call("cuMemsetD8Async", done)
-                };
-                let encrypt = |range: &Range<usize>| {
-                    let blocks = Span::in_place(Access::Maps, at(range), range.len() as u64);
-                    launch_each(&kernel, stream, blocks, &one_block, at(&places.keys))
-                };
-                let of = |masks: &Range<usize>| OfMessages {
+                let (keys, masks) = (at(&places.keys), at(&places.masks));
+                let of = OfMessages {
                     messages: at(&places.messages),
                     order: at(&places.order),
-                    all: count,
+                    all: messages.len() as u32,
                     aad: at(&places.aad),
-                    masks: at(masks),
+                    masks,
                 };
-                encrypt(&places.masks)?;
-                if expected.is_some() {
-                    // A message that the kernel does not reach is not authentic.
-                    filled(&places.verdicts, 0xff)?;
-                }
-                let (hashes, verdicts) = (at(&places.hashes), at(&places.verdicts));
-                let (hasher, tables) = match (&by, &ready) {
-                    (By::Keys(by_key), Some(ready)) => {
-                        let results = match expected {
-                            None => BatchResults::Tags(at(&places.masks)),
-                            Some(_) => BatchResults::Verdicts { expected: at(&places.expected), verdicts },
-                        };
-                        return by_key.launch(ready, stream, span, &of(&places.masks), at(&places.tables), results);
+                let results = match expected {
+                    None => BatchResults::Tags(masks),
+                    Some(_) => {
+                        BatchResults::Verdicts { expected: at(&places.expected), verdicts: at(&places.verdicts) }
                     }
-                    (By::Messages { hasher, tables }, _) => (hasher, *tables),
+                };
+                make_masks(&kernel, stream, jobs, &of, keys, results)?;
+                match (&by, &ready) {
+                    (By::Keys(by_key), Some(ready)) => {
+                        by_key.launch(ready, stream, span, &of, at(&places.tables), results)
+                    }
+                    (By::Messages { hasher, tables }, _) => {
+                        let together = Together { kernel: &kernel, hasher, jobs, tables, messages, order };
+                        let places = Besides {
+                            tables: [&places.jobs, &places.runs, &places.counters].map(at),
+                            keys,
+                            hashes: at(&places.hashes),
+                            hash_keys: at(&places.hash_keys),
+                            round_keys: at(&places.round_keys),
+                        };
+                        together.run(stream, span, &of, &places, results)
+                    }
                     (By::Keys(_), None) => unreachable!("it was made ready"),
-                };
-                let wide = hasher.wide_for_jobs(count, longest, 32 * u64::from(messages.runs()));
-                let tags = |from, masks: &Range<usize>, to: &Range<usize>| {
-                    hasher.make_tags_of_jobs(&mut { stream }, from, at(&places.hash_keys), wide, &of(masks), at(to))
-                };
-                filled(&places.hash_keys, 0)?;
-                encrypt(&places.hash_keys)?;
-                if expected.is_some() {
-                    // Before anything is overwritten.
-                    tags(input, &places.expected, &places.hashes)?;
                 }
-                let memory = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.round_keys].map(at);
-                expand_and_run(&kernel, stream, span, jobs, tables, memory)?;
-                if expected.is_none() {
-                    return tags(output, &places.masks, &places.masks);
-                }
-                hasher.clear_messages(&mut { stream }, output, &of(&places.masks), hashes, verdicts)
             });
             launched.inspect_err(|_| {
-                if expected.is_some() {
+                if let Some(output) = span.output.filter(|_| expected.is_some()) {
                     clear(stream, output, messages);
                 }
             })?;
         }
         Ok(memory)
+    }
+}
+
+/// Encrypts a block under each key at `keys`, in place, without waiting.
+///
+/// # Safety
+/// Keys and blocks are in memory of the device that is live until the work is done; the stream is live.
+unsafe fn encrypt_blocks(
+    kernel: &Kernel,
+    stream: CUstream,
+    jobs: &Jobs,
+    keys: CUdeviceptr,
+    blocks: CUdeviceptr,
+) -> Result<(), Error> {
+    let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: jobs.bits, counter: 0, bytes: 16 };
+    let blocks = Span::in_place(Access::Maps, blocks, 16 * jobs.len() as u64);
+    // SAFETY: as the caller promises.
+    unsafe { launch_each(kernel, stream, blocks, &one_block, keys) }
+}
+
+/// Encrypts the first counters of messages, which are where their masks go, and makes all verdicts that none is authentic, without waiting.
+///
+/// # Safety
+/// All are in memory of the device that is live until the work is done; the stream is live.
+pub(super) unsafe fn make_masks(
+    kernel: &Kernel,
+    stream: CUstream,
+    jobs: &Jobs,
+    of: &OfMessages,
+    keys: CUdeviceptr,
+    results: BatchResults,
+) -> Result<(), Error> {
+    // SAFETY: as the caller promises.
+    unsafe { encrypt_blocks(kernel, stream, jobs, keys, of.masks) }?;
+    let BatchResults::Verdicts { verdicts, .. } = results else { return Ok(()) };
+    // A message that the kernel does not reach is not authentic.
+    // SAFETY: as above.
+    let doubted = unsafe { result::memset_d8_async(verdicts, 0xff, 4 * jobs.len(), stream) };
+    kernel.driver().call("cuMemsetD8Async", doubted)
+}
+
+/// Launches for all messages together.
+pub(super) struct Together<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) hasher: &'a HashKernel,
+    pub(super) jobs: &'a Jobs,
+    /// Of counter mode.
+    pub(super) tables: &'a Tables,
+    pub(super) messages: &'a Messages,
+    pub(super) order: &'a Order,
+}
+
+/// Where their memory is, besides the description of the messages.
+pub(super) struct Besides {
+    /// Tables of jobs and of runs, and second counters.
+    pub(super) tables: [CUdeviceptr; 3],
+    pub(super) keys: CUdeviceptr,
+    /// Where messages are decrypted.
+    pub(super) hashes: CUdeviceptr,
+    pub(super) hash_keys: CUdeviceptr,
+    pub(super) round_keys: CUdeviceptr,
+}
+
+impl Together<'_> {
+    /// Encrypts messages and writes their tags, or decrypts them, reports which are not authentic, and clears those; without waiting. Masks
+    /// are there.
+    ///
+    /// # Safety
+    /// All are in memory of the device that is live until the work is done; the messages are within the span; the stream is live.
+    pub(super) unsafe fn run(
+        &self,
+        stream: CUstream,
+        span: Span,
+        of: &OfMessages,
+        at: &Besides,
+        results: BatchResults,
+    ) -> Result<(), Error> {
+        let Self { kernel, hasher, jobs, tables, messages, order } = *self;
+        let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
+        let longest = if of.all > 0 { messages.get(order.at(0)).hashed_blocks() } else { 0 };
+        let wide = hasher.wide_for_jobs(of.all, longest, 32 * u64::from(messages.runs()));
+        // SAFETY: as the caller promises.
+        let tags = |from, masks, to| unsafe {
+            hasher.make_tags_of_jobs(&mut { stream }, from, at.hash_keys, wide, &OfMessages { masks, ..*of }, to)
+        };
+        // SAFETY: as above.
+        unsafe {
+            kernel.driver().clear(&mut { stream }, at.hash_keys, 16 * messages.len())?;
+            encrypt_blocks(kernel, stream, jobs, at.keys, at.hash_keys)?;
+            if let BatchResults::Verdicts { expected, .. } = results {
+                // Before anything is overwritten.
+                tags(input, expected, at.hashes)?;
+            }
+            let [of_jobs, of_runs, counters] = at.tables;
+            let memory = [of_jobs, of_runs, counters, at.keys, at.round_keys];
+            expand_and_run(kernel, stream, span, jobs, tables, memory)?;
+            match results {
+                BatchResults::Tags(to) => tags(output, of.masks, to),
+                BatchResults::Verdicts { verdicts, .. } => {
+                    hasher.clear_messages(&mut { stream }, output, of, at.hashes, verdicts)
+                }
+            }
+        }
     }
 }
 

@@ -36,6 +36,7 @@
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys`, `gcm_jobs` | calls under many keys in device memory; GCM under them |
 //! | `gcm_by_key` | GCM under few of them |
+//! | `job_layout`, `gcm_job_layout` | calls under many keys that are in device memory, too, at places that were described there before; of GCM |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
@@ -55,8 +56,10 @@ pub(crate) mod driver;
 mod gcm_arrays;
 pub(crate) mod gcm_batch;
 mod gcm_by_key;
+mod gcm_job_layout;
 mod gcm_jobs;
 mod gcm_self_test;
+mod job_layout;
 pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod many_keys;
@@ -71,6 +74,8 @@ pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, Devi
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use gcm_arrays::GcmArrays;
+pub use gcm_job_layout::{GcmJobInputs, GcmJobLayout};
+pub use job_layout::{DeviceBytes, JobLayout};
 pub use pending::Pending;
 pub use program::Program;
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};

@@ -1,6 +1,7 @@
 //! Calls, each with small data.
 
 use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
+use aes_bitslice_runtime::cuda::cudarc::driver::CudaSlice;
 use aes_bitslice_runtime::{
     Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
     GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmMessage, GcmSivDecrypt,
@@ -104,7 +105,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 32] = [
+pub const CASES: [Case; 35] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -269,6 +270,37 @@ pub const CASES: [Case; 32] = [
             }
         }
     }),
+    case("jobs whose keys are in memory of the device", On::OnlyDevice, Verified::Nothing, |bench| {
+        let (keys, data) = (bench.noise(33, 96), bench.noise(34, MESSAGES[3].1 as usize + 5));
+        let (counters, ranges) = ([[0xff; 16]; 4], MESSAGES.map(|(from, to)| from..to));
+        let (bits, ranges) = (KeyBits::Aes192, Ranges::from(&ranges[..]));
+        if bench.place == Place::Host {
+            let jobs = Jobs::from_arrays(Mode::Ctr, bits, &keys, &counters, &ranges).unwrap();
+            return run_under_own_keys(bench, jobs, &data);
+        }
+        let [keys, counters] = [&keys, counters.as_flattened()].map(|bytes| there(bench, bytes));
+        bench.on_device(&data, |stream, data| {
+            let layout = bench.engine.under_own_keys().device()?.job_layout(Mode::Ctr, bits, &ranges)?;
+            layout.run(stream, &keys, Some(&counters), data).map(|()| format!("{:?}", ()))
+        })
+    }),
+    case("GCM encryption under keys in memory of the device", On::OnlyDevice, Verified::Nothing, |bench| {
+        let (keys, data) = (bench.noise(35, 128), bench.noise(36, MESSAGES[3].1 as usize + 5));
+        gcm_under_keys_there(bench, &keys, &data, None)
+    }),
+    case("GCM decryption under keys in memory of the device", On::OnlyDevice, Verified::Messages, |bench| {
+        let (keys, mut data) = (bench.noise(35, 128), bench.noise(37, MESSAGES[3].1 as usize + 5));
+        let mut tags = Vec::new();
+        for (n, (from, to)) in MESSAGES.into_iter().enumerate() {
+            let range = from as usize..to as usize;
+            let (secret, tag) = others::gcm(&keys[32 * n..][..32], &[n as u8; 12], b"header", &data[range.clone()]);
+            data[range].copy_from_slice(&secret);
+            tags.extend(tag);
+        }
+        // One of them is not authentic.
+        tags.copy_within(..16, 16);
+        gcm_under_keys_there(bench, &keys, &data, Some(&tags))
+    }),
     case("opening a file in chunks", On::Host, Verified::Nothing, |bench| {
         let file = file();
         bench.on_host(&file[HEADER..], |segments| open(bench.engine, &file[..HEADER], segments))
@@ -316,6 +348,56 @@ fn messages(nonces: &[Vec<u8>; 4]) -> Vec<GcmMessage<'_>> {
 fn gcm_jobs(keys: &[u8]) -> Vec<GcmJob<'_>> {
     let job = |(&(from, to), key)| GcmJob { key, nonce: [5; 12], aad: b"header", range: from..to };
     MESSAGES.iter().zip(keys.chunks(24)).map(job).collect()
+}
+
+/// Bytes in memory of the device.
+fn there(bench: &Bench<'_>, bytes: &[u8]) -> CudaSlice<u8> {
+    bench.stream().clone_htod(bytes).expect("memory of the device")
+}
+
+/// Encrypts [`MESSAGES`], each under its own key, or decrypts them if they have tags. On a device everything is in its memory.
+fn gcm_under_keys_there(bench: &Bench<'_>, keys: &[u8], data: &[u8], tags: Option<&[u8]>) -> Outcome {
+    let (bits, ranges) = (KeyBits::Aes256, MESSAGES.map(|(from, to)| from..to));
+    let (ranges, nonces) = (Ranges::from(&ranges[..]), [0, 1, 2, 3].map(|n| [n; 12]));
+    if bench.place == Place::Host {
+        let (keys, nonces) = (JobKeys::each(bits, keys), Nonces::from(&nonces[..]));
+        let aads = Aads::shared(b"header");
+        return match tags {
+            None => {
+                run_under_own_keys(bench, GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap(), data)
+            }
+            Some(tags) => {
+                let jobs = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16).unwrap();
+                run_under_own_keys(bench, jobs, data)
+            }
+        };
+    }
+    let [keys, nonces, aad] = [keys, nonces.as_flattened(), b"header"].map(|bytes| there(bench, bytes));
+    let mut of_messages = there(bench, tags.unwrap_or(&[0x5a; 64]));
+    let mut verdicts = bench.stream().clone_htod(&[0x5a5a_5a5a_u32; 4]).expect("memory of the device");
+    let outcome = bench.on_device(data, |stream, data| {
+        let none = bench.engine.under_own_keys();
+        let layout = none.device()?.gcm_job_layout(bits, &ranges, &Ranges::spaced(4, 6, 0))?;
+        match tags {
+            None => layout.encrypt(stream, &keys, &nonces, Some(&aad), data, &mut of_messages)?,
+            Some(_) => layout.decrypt(stream, &keys, &nonces, Some(&aad), data, &of_messages, &mut verdicts)?,
+        }
+        Ok(String::new())
+    });
+    // An error that is found late is an error of the caller's stream.
+    let lost = |error| Error::Cuda { call: "a copy".into(), code: format!("{error:?}") };
+    let made = |_| match tags {
+        None => {
+            let tags = bench.stream().clone_dtoh(&of_messages).map_err(lost)?;
+            Ok(format!("{:?}", tags.as_chunks::<16>().0))
+        }
+        Some(_) => {
+            let verdicts = bench.stream().clone_dtoh(&verdicts).map_err(lost)?;
+            let failed: Vec<_> = (0..4).filter(|n| verdicts[*n] != 0).collect();
+            Ok(format!("OpenedBatch {{ failed: {failed:?} }}"))
+        }
+    };
+    Outcome { value: outcome.value.and_then(made), ..outcome }
 }
 
 /// Runs an operation that has keys of its own, in host memory or on a device.

@@ -23,10 +23,27 @@ pub(crate) unsafe fn gather(
     blocks: u64,
     to: CUdeviceptr,
 ) -> Result<(), Error> {
-    if blocks == 0 {
+    // SAFETY: as the caller guarantees.
+    unsafe { copy_rows(context, stream, (first, apart), 16, blocks, to) }
+}
+
+/// Copies `rows` times `bytes` bytes, 16 at most: from each place, `apart` bytes after the previous one, to each block from `to` on, whose other
+/// bytes stay.
+///
+/// # Safety
+/// As [`gather`].
+pub(crate) unsafe fn copy_rows(
+    context: &Context,
+    stream: CUstream,
+    (first, apart): (CUdeviceptr, u64),
+    bytes: usize,
+    rows: u64,
+    to: CUdeviceptr,
+) -> Result<(), Error> {
+    if rows == 0 {
         return Ok(());
     }
-    let rows = sys::CUDA_MEMCPY2D {
+    let copy = sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,
         srcY: 0,
         srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
@@ -41,11 +58,11 @@ pub(crate) unsafe fn gather(
         dstDevice: to,
         dstArray: ptr::null_mut(),
         dstPitch: 16,
-        WidthInBytes: 16,
-        Height: blocks as usize,
+        WidthInBytes: bytes,
+        Height: rows as usize,
     };
     // SAFETY: as the caller guarantees.
-    context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())
+    context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }.result())
 }
 
 /// Blocks that were copied side by side: block b, from 1 on, is at 16 b. They are ciphertext, which is not cleared.
