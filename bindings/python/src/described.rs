@@ -9,7 +9,9 @@ use crate::loaded_key::LoadedKey;
 use crate::memory::{Call, Data, Memory, Stream, Written, in_words};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::Access;
-use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
+use aes_bitslice_runtime::cuda::{
+    DeviceAads, DeviceBatch, DeviceBytes, DeviceNonces, DeviceRanges, DeviceTags, IntegerType,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -30,22 +32,53 @@ pub enum Tags<'a, 'py> {
 }
 
 /// The memory of a call besides its data, all on one GPU.
-struct Besides<'a, 'py> {
+pub struct Besides<'a, 'py> {
     place: Place,
     stream: Option<Any<'a, 'py>>,
     all: Vec<(Memory, Bound<'py, PyAny>)>,
     written: Vec<Written<'py>>,
 }
 
-impl<'py> Besides<'_, 'py> {
+impl<'a, 'py> Besides<'a, 'py> {
+    pub fn new(place: Place, stream: Option<Any<'a, 'py>>) -> Self {
+        Self { place, stream, all: vec![], written: vec![] }
+    }
+
+    /// Does work on it, which it puts on the stream of the call.
+    pub fn used_by(&self, call: &Call<'py>, work: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+        self.written.iter().for_each(Written::begins);
+        work()?;
+        call.is_on_stream()?;
+        let stream = call.stream.expect("memory of a GPU comes with a stream");
+        self.all.iter().try_for_each(|(memory, array)| memory.is_used(array, stream))
+    }
+
+    /// Lets the stream of the call wait for the work that wrote it, which may be on others.
+    pub fn comes_before(&self, call: &Call<'py>) -> PyResult<()> {
+        let handles = |stream: Option<Stream>| stream.map(|stream| stream.handle);
+        for (memory, _) in &self.all {
+            if let (Place::Cuda(ordinal), Some(theirs), Some(ours)) =
+                (self.place, handles(memory.stream), handles(call.stream))
+                && theirs != ours
+            {
+                driver::order(call.py(), ordinal, theirs, ours)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of an array called `name`, which is only read.
+    pub fn bytes(&mut self, array: Any<'_, 'py>, name: &str) -> PyResult<DeviceBytes> {
+        let (at, bytes) = self.take(array, name, false)?;
+        Ok(DeviceBytes { at, bytes })
+    }
+
     /// The address and the number of bytes of an array called `name`.
     fn take(&mut self, array: Any<'_, 'py>, name: &str, is_written: bool) -> PyResult<(u64, u64)> {
         let memory = Memory::of(array, is_written, name, self.stream)?;
         if memory.place != self.place {
             let [data, other] = [self.place, memory.place].map(in_words);
-            return Err(PyTypeError::new_err(format!(
-                "data is {data} and {name} {other}: with fault_out=, all are on one GPU"
-            )));
+            return Err(PyTypeError::new_err(format!("data is {data} and {name} {other}: all are on one GPU")));
         }
         let found = (memory.pointer, memory.len);
         self.written.extend(if is_written { Written::of(array, &memory) } else { None });
@@ -54,7 +87,7 @@ impl<'py> Besides<'_, 'py> {
     }
 
     /// The address of an array of this many bytes.
-    fn exactly(&mut self, array: Any<'_, 'py>, name: &str, bytes: usize, is_written: bool) -> PyResult<u64> {
+    pub fn exactly(&mut self, array: Any<'_, 'py>, name: &str, bytes: usize, is_written: bool) -> PyResult<u64> {
         match self.take(array, name, is_written)? {
             (at, len) if len == bytes as u64 => Ok(at),
             (_, len) => Err(PyValueError::new_err(format!("{name} has {}: give {bytes}", counted(len, "byte")))),
@@ -149,7 +182,7 @@ pub fn run<'py>(
             "fault_out= is for calls on GPU memory, and data is in host memory: leave it out",
         ));
     };
-    let mut besides = Besides { place: call.place, stream: data.stream, all: vec![], written: vec![] };
+    let mut besides = Besides::new(call.place, data.stream);
     let (ranges, count) = besides.ranges(given.ranges, "ranges")?;
     let nonces = besides.nonces(given.nonces, count)?;
     let aads = besides.aads(given, count)?;
@@ -163,11 +196,8 @@ pub fn run<'py>(
         },
     };
     let fault = besides.exactly(fault_out, "fault_out", 8, true)?;
-    besides.written.iter().for_each(Written::begins);
-    key.on_device(ordinal)?.run_described(&call, &batch, tags, fault)?;
-    call.is_on_stream()?;
-    let stream = call.stream.expect("memory of a GPU comes with a stream");
-    besides.all.iter().try_for_each(|(memory, array)| memory.is_used(array, stream))
+    let gpu = key.on_device(ordinal)?;
+    besides.used_by(&call, || gpu.run_described(&call, &batch, tags, fault))
 }
 
 /// Raises `ValueError` if what a call has written to `fault_out` says that its arrays were wrong: it has processed no message then.

@@ -5,7 +5,9 @@ use crate::driver::enter;
 use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
-use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceTags, Pending};
+use aes_bitslice_runtime::cuda::{
+    DeviceBatch, DeviceBytes, DeviceCipher, DeviceTags, GcmJobInputs, GcmJobLayout, JobLayout, Pending,
+};
 use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Mode, Operation, Tag};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
@@ -99,11 +101,71 @@ impl<'a> OnDevice<'a> {
         call: &Call<'_>,
         work: impl FnOnce(sys::CUstream, u64, u64, u64) -> Result<T, Runtime> + Send,
     ) -> PyResult<T> {
-        let (stream, (input, output, len)) = (stream_of(call), call.on_device());
-        call.py().detach(|| {
-            let done = work(stream.handle as sys::CUstream, input, output, len).map_err(of_runtime)?;
-            wait(&self.context, stream)?;
-            Ok(done)
+        put(&self.context, call, work)
+    }
+}
+
+/// Puts work on the stream of a call; it gets the stream, the addresses of input and output, and the number of bytes.
+fn put<T: Send>(
+    context: &Arc<CudaContext>,
+    call: &Call<'_>,
+    work: impl FnOnce(sys::CUstream, u64, u64, u64) -> Result<T, Runtime> + Send,
+) -> PyResult<T> {
+    let (stream, (input, output, len)) = (stream_of(call), call.on_device());
+    call.py().detach(|| {
+        let done = work(stream.handle as sys::CUstream, input, output, len).map_err(of_runtime)?;
+        wait(context, stream)?;
+        Ok(done)
+    })
+}
+
+/// A layout on one GPU.
+pub struct LayoutOnDevice<T> {
+    layout: T,
+    context: Arc<CudaContext>,
+}
+
+impl<T: Send> LayoutOnDevice<T> {
+    /// What `make` makes on the engine's only GPU.
+    pub fn of(
+        py: Python<'_>,
+        engine: &Engine,
+        make: impl FnOnce(&DeviceCipher<'_>) -> Result<T, Runtime> + Send,
+    ) -> PyResult<Self> {
+        let made = || {
+            let (cipher, context) = (engine.under_own_keys(), engine.cuda_context()?);
+            Ok(Self { layout: make(&cipher.device()?)?, context })
+        };
+        py.detach(made).map_err(of_runtime)
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &T {
+        &self.layout
+    }
+
+    /// The number of its GPU.
+    pub fn ordinal(&self) -> usize {
+        self.context.ordinal()
+    }
+}
+
+impl LayoutOnDevice<JobLayout> {
+    /// Does jobs under keys that are on this GPU.
+    pub fn run(&self, call: &Call<'_>, keys: DeviceBytes, counters: DeviceBytes) -> PyResult<()> {
+        // SAFETY: as in `OnDevice::run`, also for what is not data.
+        put(&self.context, call, |stream, input, output, len| unsafe {
+            self.layout.run_raw(stream, keys, counters, input, output, len)
+        })
+    }
+}
+
+impl LayoutOnDevice<GcmJobLayout> {
+    /// Encrypts or decrypts messages under keys that are on this GPU.
+    pub fn run_gcm(&self, call: &Call<'_>, inputs: &GcmJobInputs, tags: DeviceTags) -> PyResult<()> {
+        // SAFETY: as in `OnDevice::run`, also for what is not data.
+        put(&self.context, call, |stream, input, output, len| unsafe {
+            self.layout.run_raw(stream, inputs, tags, input, output, len)
         })
     }
 }

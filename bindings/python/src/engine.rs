@@ -9,6 +9,7 @@ use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::gcm_jobs::{self, GivenKeys};
 use crate::key::Key;
+use crate::layout::{GcmJobLayout, JobLayout};
 use crate::many_keys;
 use crate::memory::Data;
 use crate::number;
@@ -199,6 +200,43 @@ impl Engine {
         let keys = GivenKeys { keys, key_bits, key_numbers };
         let messages = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
         self.opened.guarded(|| gcm_jobs::decrypt(&self.opened, keys, &messages, (tags, tag_bytes), &data))
+    }
+
+    /// Describes jobs to the engine's GPU, for calls whose keys and counters are on the GPU, as the data is: for keys that were derived there,
+    /// and for graphs.
+    ///
+    /// mode: "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream".
+    /// ranges: where the jobs are, in host memory: as for `run_jobs`.
+    /// key_bits: of each key: 128, 192 or 256.
+    #[pyo3(signature = (mode, ranges, *, key_bits = 128))]
+    fn job_layout(
+        &self,
+        py: Python<'_>,
+        mode: &str,
+        ranges: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = number::key_bits)] key_bits: usize,
+    ) -> PyResult<JobLayout> {
+        self.opened.check()?;
+        JobLayout::new(py, &self.opened, mode, ranges, key_bits)
+    }
+
+    /// Describes messages of GCM to the engine's GPU, for calls whose keys, nonces, additional data and tags are on the GPU, as the data is: for
+    /// keys that were derived there, and for graphs.
+    ///
+    /// ranges: where the messages are, in host memory: as for `gcm_encrypt_jobs`.
+    /// aad_ranges: where the additional data of each message is in that of all, in host memory; none by default. With
+    ///     `Ranges.equal(count, length, stride=0)` all have the same.
+    /// key_bits: of each key: 128, 192 or 256.
+    #[pyo3(signature = (ranges, *, aad_ranges = None, key_bits = 128))]
+    fn gcm_job_layout(
+        &self,
+        py: Python<'_>,
+        ranges: &Bound<'_, PyAny>,
+        aad_ranges: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = number::key_bits)] key_bits: usize,
+    ) -> PyResult<GcmJobLayout> {
+        self.opened.check()?;
+        GcmJobLayout::new(py, &self.opened, ranges, aad_ranges, key_bits)
     }
 
     /// Host memory that is fast for this engine: pinned (page-locked) where it has CUDA GPUs.

@@ -21,6 +21,7 @@
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine, not a cipher |
+//! | `layout` | calls under many keys that are on a GPU, at places that were described there |
 //! | `patient` | files that may stay silent: waiting for them looks for signals |
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
@@ -59,6 +60,7 @@ mod files;
 mod fork;
 mod gcm_jobs;
 mod key;
+mod layout;
 mod loaded_key;
 mod many_keys;
 #[allow(unsafe_code)]
@@ -99,6 +101,8 @@ mod _native {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::key::{Key, random_bytes};
+    #[pymodule_export]
+    use crate::layout::{GcmJobLayout, JobLayout};
     #[pymodule_export]
     use crate::new_file::{open_like, refuse_open};
     #[pymodule_export]

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// How a call in this mode accesses its data.
-fn access(mode: Mode) -> Access {
+pub fn access(mode: Mode) -> Access {
     if mode == Mode::Keystream { Access::Writes } else { Access::Maps }
 }
 
@@ -45,7 +45,8 @@ pub fn in_host_memory(memory: &Memory) -> PyResult<()> {
         place => {
             let place = in_words(place);
             Err(PyTypeError::new_err(format!(
-                "keys and counters of jobs have to be in host memory, and these are {place}"
+                "keys and counters of jobs have to be in host memory, and these are {place}: \
+                 Engine.job_layout and Engine.gcm_job_layout are for those on a GPU"
             )))
         }
     }

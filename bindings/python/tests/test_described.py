@@ -1,4 +1,4 @@
-"""Batches of GCM that arrays on a GPU describe. The arrays are the driver's memory: no library is needed.
+"""Batches of GCM that arrays on a GPU describe, and calls under keys on a GPU. The arrays are the driver's memory: no library is needed.
 
     python3 -m pytest tests/test_described.py         # or, without pytest:
     python3 -m unittest -v tests/test_described.py
@@ -51,20 +51,26 @@ def integers(kind, numbers, columns=None):
     return OnGpu(values.tobytes(), TYPES[kind], (len(values) // columns, columns) if columns else None)
 
 
-class Described(unittest.TestCase):
+class OnDevice(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         try:
             cls.engine = Engine("cuda:0")
         except Error as error:
             raise unittest.SkipTest(str(error)) from None
-        cls.cipher = cls.engine.cipher(Key(KEY))
-        cls.by_host = Engine("cpu").cipher(Key(KEY))
-        cls.cipher.prepare("gcm-batch")
         OnGpu.driver = ctypes.CDLL("libcuda.so.1")
         context = ctypes.c_void_p()
         assert OnGpu.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
         assert OnGpu.driver.cuCtxSetCurrent(context) == 0
+
+
+class Described(OnDevice):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cipher = cls.engine.cipher(Key(KEY))
+        cls.by_host = Engine("cpu").cipher(Key(KEY))
+        cls.cipher.prepare("gcm-batch")
 
     def setUp(self):
         self.lengths = [n * 37 % STRIDE for n in range(COUNT)]
@@ -191,6 +197,62 @@ class Described(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nothing that a call has written"):
             check_fault(bytes([9] * 8))
         self.assertEqual(data.bytes(), self.plain)
+
+
+class Layouts(OnDevice):
+    def setUp(self):
+        self.by_host = Engine("cpu")
+        self.ranges = [(n * STRIDE, n * STRIDE + n * 48 % STRIDE) for n in range(COUNT)]
+        self.plain = bytes(n * n % 251 for n in range(COUNT * STRIDE))
+        self.keys = bytes(n * 7 % 253 for n in range(24 * COUNT))
+        self.nonces = bytes(n * 5 % 241 for n in range(12 * COUNT))
+        self.aads = bytes(n * 3 % 256 for n in range(13 * COUNT))
+
+    def test_jobs(self):
+        for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt"):
+            given = {} if mode.startswith("ecb") else {"counters": b"\xff" * 16 * COUNT}
+            wanted, data, keys = bytearray(self.plain), OnGpu(self.plain), OnGpu(self.keys)
+            source = () if mode == "keystream" else (data,)
+            self.by_host.run_jobs(mode, self.keys, self.ranges, *(wanted for _ in source), out=wanted, **given)
+            layout = self.engine.job_layout(mode, self.ranges, key_bits=192)
+            self.assertEqual(len(layout), COUNT)
+            there = {name: OnGpu(content) for name, content in given.items()}
+            self.assertIs(layout.run(keys, *source, out=data, **there), data)
+            self.assertEqual((data.bytes(), keys.bytes()), (wanted, self.keys))
+
+    def test_messages(self):
+        rows, secret = Ranges.equal(COUNT, 13), bytearray(self.plain)
+        tags = self.by_host.gcm_encrypt_jobs(self.keys, self.nonces, self.ranges, secret, self.aads, aad_ranges=rows, key_bits=192, out=secret)
+        layout = self.engine.gcm_job_layout(self.ranges, aad_ranges=rows, key_bits=192)
+        keys, nonces, aads, data = OnGpu(self.keys), OnGpu(self.nonces), OnGpu(self.aads), OnGpu(self.plain)
+        made, verdicts = OnGpu(bytes(16 * COUNT)), OnGpu(bytes([7] * 4 * COUNT))
+        self.assertIsNone(layout.encrypt(keys, nonces, data, aads, out=data, tag_out=made))
+        self.assertEqual((data.bytes(), made.bytes()), (secret, tags))
+        wrong = bytearray(tags)
+        wrong[16 * 5] ^= 1
+        made.put(wrong)
+        layout.decrypt(keys, nonces, data, made, aads, out=data, verdict_out=verdicts)
+        left = bytearray(self.plain)
+        left[self.ranges[5][0] : self.ranges[5][1]] = bytes(self.ranges[5][1] - self.ranges[5][0])
+        self.assertEqual((data.bytes(), keys.bytes()), (left, self.keys))
+        self.assertEqual(array.array("I", verdicts.bytes()).tolist(), [int(n == 5) for n in range(COUNT)])
+
+    def test_what_cannot_be(self):
+        layout = self.engine.job_layout("ecb-encrypt", Ranges.equal(4, 16))
+        keys, data = OnGpu(bytes(64)), OnGpu(bytes(64))
+        for error, text, call in [
+            (TypeError, "keys in host memory: all are on one GPU", lambda: layout.run(bytes(64), data, out=data)),
+            (ValueError, "63 bytes of keys for a layout of 4: give 16 for each", lambda: layout.run(OnGpu(bytes(63)), data, out=data)),
+            (ValueError, "64 bytes of counters for a layout of 4: give 0", lambda: layout.run(keys, data, counters=OnGpu(bytes(64)), out=data)),
+            (ValueError, "job 3 ends at byte 64", lambda: layout.run(keys, OnGpu(bytes(63)), out=OnGpu(bytes(63)))),
+            (ValueError, "overlap", lambda: layout.run(data, data, out=data)),
+            (TypeError, "data is in host memory, and the layout in the memory of", lambda: layout.run(keys, bytes(64), out=bytearray(64))),
+            (Error, "needs a CUDA engine", lambda: Engine("cpu").job_layout("ctr", Ranges.equal(4, 16))),
+            (TypeError, "Engine.job_layout", lambda: self.engine.run_jobs("ecb-encrypt", keys, Ranges.equal(4, 16), data, out=data)),
+        ]:
+            with self.assertRaisesRegex(error, text):
+                call()
+        self.assertEqual(data.bytes(), bytes(64))
 
 
 if __name__ == "__main__":

@@ -70,10 +70,12 @@ __all__ = [
     "GcmEncrypt",
     "GcmEncryptBatch",
     "GcmEncryptWithRandomNonce",
+    "GcmJobLayout",
     "GcmSivDecrypt",
     "GcmSivEncrypt",
     "Gmac",
     "HostMemory",
+    "JobLayout",
     "Key",
     "Keystream",
     "Operation",
@@ -215,6 +217,8 @@ class Engine:
         out: _Data,
         stream: Any = None,
     ) -> None: ...
+    def job_layout(self, mode: _EachMode, ranges: _Ranges, *, key_bits: _KeyBits = 128) -> JobLayout: ...
+    def gcm_job_layout(self, ranges: _Ranges, *, aad_ranges: _Ranges | None = None, key_bits: _KeyBits = 128) -> GcmJobLayout: ...
     def host_buffer(self, length: int) -> memoryview: ...
     @property
     def name(self) -> str: ...
@@ -225,6 +229,28 @@ class Engine:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def __reduce__(self) -> NoReturn: ...
+
+@final
+class JobLayout:
+    def run(self, keys: _Data, data: _Data | None = None, *, counters: _Data | None = None, out: _Out, stream: Any = None) -> _Out: ...
+    def __len__(self) -> int: ...
+
+@final
+class GcmJobLayout:
+    def encrypt(self, keys: _Data, nonces: _Data, data: _Data, aads: _Data | None = None, *, out: _Data, tag_out: _Data, stream: Any = None) -> None: ...
+    def decrypt(
+        self,
+        keys: _Data,
+        nonces: _Data,
+        data: _Data,
+        tags: _Data,
+        aads: _Data | None = None,
+        *,
+        out: _Data,
+        verdict_out: _Data,
+        stream: Any = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
 
 @final
 class DeviceTag:
