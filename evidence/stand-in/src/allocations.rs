@@ -54,11 +54,7 @@ impl State {
         let contexts: Vec<usize> = self.contexts.keys().copied().collect();
         // That of a lost context is not done.
         contexts.into_iter().for_each(|context| _ = self.run_all(context));
-        let line = |memory: &Memory| {
-            let digest = memory.digest()?;
-            Some(format!("{:?} memory of {} bytes with {digest:016x}", memory.kind, memory.len))
-        };
-        self.memory.values().filter_map(line).collect::<BTreeSet<_>>().into_iter().collect()
+        self.memory.values().filter_map(held).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The starts of memory that a stream's work touches.
@@ -86,4 +82,10 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// What memory holds, as a line; `None` for nothing.
+pub(crate) fn held(memory: &Memory) -> Option<String> {
+    let digest = memory.digest()?;
+    Some(format!("{:?} memory of {} bytes with {digest:016x}", memory.kind, memory.len))
 }

@@ -93,7 +93,8 @@ pub extern "C" fn stand_in_held() -> u64 {
 
 /// Writes, in lines, the notes (`which` is 0) or what was left when its context was released (1), and forgets what it wrote; or (2) what
 /// memory holds, device memory and pinned memory, when everything on all streams is done: of each that has other bytes than zeros and those
-/// that were never written, its kind, its length and a digest of these bytes.
+/// that were never written, its kind, its length and a digest of these bytes; or (3) the same of memory that went back to a pool, which it
+/// forgets.
 ///
 /// # Safety
 /// `to` has room for `room` bytes, one or more: a text that ends with a NUL.
@@ -103,7 +104,8 @@ pub unsafe extern "C" fn stand_in_notes(which: u32, to: *mut c_char, room: usize
     let notes = match which {
         0 => std::mem::take(&mut state.notes),
         1 => std::mem::take(&mut state.left),
-        _ => state.contents(),
+        2 => state.contents(),
+        _ => std::mem::take(&mut state.to_pools).into_iter().collect(),
     };
     let text = notes.join("\n");
     let len = text.len().min(room - 1);
@@ -124,4 +126,5 @@ pub extern "C" fn stand_in_begins_anew() {
     state.contexts.clear();
     state.notes.clear();
     state.left.clear();
+    state.to_pools.clear();
 }

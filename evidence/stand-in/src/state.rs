@@ -81,6 +81,8 @@ pub(crate) struct State {
     pub(crate) notes: Vec<String>,
     /// What was left when its context was released for the last time.
     pub(crate) left: Vec<String>,
+    /// What memory held that went back to a pool.
+    pub(crate) to_pools: BTreeSet<String>,
     pub(crate) faults: Faults,
 }
 
@@ -100,6 +102,7 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
         handles: 0,
         notes: Vec::new(),
         left: Vec::new(),
+        to_pools: BTreeSet::new(),
         faults: Faults::default(),
     })
 });

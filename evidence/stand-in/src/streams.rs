@@ -1,5 +1,6 @@
 //! Execution of the work on streams: only when something waits for it, or at once.
 
+use crate::allocations::held;
 use crate::state::{State, current};
 use crate::work::{Point, Stream, Work};
 use cudarc::driver::sys::CUresult;
@@ -119,7 +120,7 @@ impl State {
                     }
                 }
                 Work::Set { to, value, len } => ptr::write_bytes(to as *mut u8, value, len),
-                Work::Free { start } => drop(self.memory.remove(&start)),
+                Work::Free { start } => self.to_pools.extend(self.memory.remove(&start).as_ref().and_then(held)),
                 Work::Wait(point) => _ = self.run_to(point),
                 Work::Call { function, data } => function(data),
                 Work::Fail(code) => self.lose(context, code, ""),

@@ -6,7 +6,7 @@ use aes_bitslice_runtime::cuda::{Cuts, DeviceCipher, ShardedBuffer};
 use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Tag, Transfers};
 use aes_bitslice_tests::reference::noise;
 use std::array;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub struct Bench<'a> {
     pub failed: Cell<Option<&'static str>>,
     /// The number of driver calls meanwhile.
     pub calls: Cell<u64>,
+    /// What a call on memory of a device gave back to a pool with something in it.
+    pub to_pools: RefCell<String>,
     stream: OnceCell<Arc<CudaStream>>,
 }
 
@@ -117,7 +119,8 @@ impl Outcome {
 impl<'a> Bench<'a> {
     pub fn new(engine: &'a Engine, place: Place, fault: Option<(u64, Fault)>) -> Self {
         let (failed, calls, stream) = (Cell::new(None), Cell::new(0), OnceCell::new());
-        Self { engine, place, ahead: place.ahead(), secrets: 0, drops: false, fault, failed, calls, stream }
+        let to_pools = RefCell::default();
+        Self { engine, place, ahead: place.ahead(), secrets: 0, drops: false, fault, failed, calls, to_pools, stream }
     }
 
     /// Host memory, for the result of a call on data that is as long as in a place.
@@ -258,8 +261,11 @@ impl<'a> Bench<'a> {
         let stream = self.stream();
         let there = [&noise(7, offset), data, &AROUND].concat();
         let mut memory: CudaSlice<u8> = stream.clone_htod(&there).expect("memory of the device");
+        stand_in::to_pools();
         let value = self.tried(|| call(stream, &mut memory.slice_mut(offset..offset + data.len())));
-        let found = stream.clone_dtoh(&memory).ok().map(|found| {
+        let found = stream.clone_dtoh(&memory).ok();
+        self.to_pools.replace(stand_in::to_pools());
+        let found = found.map(|found| {
             let (ahead, rest) = found.split_at(offset);
             let (found, after) = rest.split_at(data.len());
             assert!(ahead == noise(7, offset) && after == AROUND, "a byte around the data was changed");

@@ -89,6 +89,11 @@ impl Case {
         !matches!(self.on, On::Host)
     }
 
+    /// Whether it copies blocks of ciphertext, which are no secret, aside, in memory from a pool.
+    pub fn sets_ciphertext_aside(&self) -> bool {
+        self.name == "CBC decryption"
+    }
+
     /// Whether it allocates device memory through cudarc, not through the driver.
     fn uses_memory_of_cudarc(&self) -> bool {
         matches!(self.on, On::Host)

@@ -142,6 +142,11 @@ pub fn contents() -> String {
     text(2)
 }
 
+/// What memory held that went back to a pool since this was called, in lines.
+pub fn to_pools() -> String {
+    text(3)
+}
+
 fn text(which: u32) -> String {
     let mut room = vec![0_u8; 1 << 16];
     let write = function::<unsafe extern "C" fn(u32, *mut c_char, usize)>("stand_in_notes");
