@@ -185,9 +185,15 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
         let layout = none.device().unwrap().gcm_job_layout(of.bits, &ranges, &aads).unwrap();
         let gpu = OnGpu::new(&stream, &of, &secret, &tags);
         let back = put(&stream, &vec![0xa5; secret.len()]);
+        // At an odd address.
+        let nonces = put(&stream, &[&[0], &*of.nonces].concat());
         let at = |memory: &CudaSlice<u8>| memory.device_ptr(&stream).0;
         let bytes = |memory: &CudaSlice<u8>| DeviceBytes { at: at(memory), bytes: memory.len() as u64 };
-        let inputs = GcmJobInputs { keys: bytes(&gpu.keys), nonces: bytes(&gpu.nonces), aad: bytes(&gpu.aad) };
+        let inputs = GcmJobInputs {
+            keys: bytes(&gpu.keys),
+            nonces: DeviceBytes { at: at(&nonces) + 1, ..bytes(&gpu.nonces) },
+            aad: bytes(&gpu.aad),
+        };
         let verify =
             DeviceTags::Verify { expected: at(&gpu.tags), tag_bytes: 16, verdicts: gpu.verdicts.device_ptr(&stream).0 };
         // SAFETY: memory of these lengths, which lives until it was read.
@@ -238,9 +244,13 @@ fn what_cannot_be_is_refused(engines: &'static [Engine]) {
         let messages = |inputs, tags| unsafe { gcm.run_raw(stream.cu_stream(), &inputs, tags, data, data, 128) };
         told(messages(GcmJobInputs { nonces: of(64, 47), ..inputs }, make), "47 bytes of nonces");
         told(messages(GcmJobInputs { keys: of(0, 96), ..inputs }, make), "96 bytes of keys");
-        told(messages(GcmJobInputs { aad: of(112, 5), ..inputs }, make), "additional data of 5 bytes");
+        told(messages(GcmJobInputs { aad: of(112, 5), ..inputs }, make), "5 bytes of additional data");
+        let bare = device.gcm_job_layout(KeyBits::Aes128, &four, &Ranges::equal(4, 0)).unwrap();
+        // SAFETY: as above.
+        let ignored = unsafe { bare.run_raw(stream.cu_stream(), &inputs, make, data, data, 128) };
+        told(ignored, "6 bytes of additional data, and the layout has none");
         told(messages(inputs, DeviceTags::Make { tags: begin + 514 }), "multiple of 4");
-        told(messages(inputs, DeviceTags::Make { tags: 0 }), "multiple of 4");
+        told(messages(inputs, DeviceTags::Make { tags: 0 }), "tags are at address 0");
         refused!(messages(inputs, DeviceTags::Make { tags: begin + 32 }), Error::Overlap);
         refused!(messages(GcmJobInputs { keys: of(140, 64), ..inputs }, make), Error::Overlap);
         let verify = |tag_bytes| DeviceTags::Verify { expected: begin + 512, tag_bytes, verdicts: begin + 576 };

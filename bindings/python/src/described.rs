@@ -6,12 +6,13 @@ use crate::dlpack::Place;
 use crate::driver;
 use crate::error::of_runtime;
 use crate::loaded_key::LoadedKey;
+use crate::many_keys::check_rows;
 use crate::memory::{Call, Data, Memory, Stream, Written, in_words};
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::Access;
 use aes_bitslice_runtime::cuda::{
     DeviceAads, DeviceBatch, DeviceBytes, DeviceNonces, DeviceRanges, DeviceTags, IntegerType,
 };
+use aes_bitslice_runtime::{Access, KeyBits};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -44,17 +45,22 @@ impl<'a, 'py> Besides<'a, 'py> {
         Self { place, stream, all: vec![], written: vec![] }
     }
 
-    /// Does work on it, which it puts on the stream of the call.
-    pub fn used_by(&self, call: &Call<'py>, work: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+    /// Does work on it, which it puts on the stream of the call, after the work that wrote it, and waits for it, if the owner of any of it does
+    /// not know of streams.
+    pub fn used_by(&self, call: &mut Call<'py>, work: impl FnOnce(&Call<'py>) -> PyResult<()>) -> PyResult<()> {
+        self.comes_before(call)?;
+        if let Some(stream) = &mut call.stream {
+            stream.waits |= self.all.iter().any(|(memory, _)| memory.stream.is_some_and(|stream| stream.waits));
+        }
         self.written.iter().for_each(Written::begins);
-        work()?;
+        work(call)?;
         call.is_on_stream()?;
         let stream = call.stream.expect("memory of a GPU comes with a stream");
         self.all.iter().try_for_each(|(memory, array)| memory.is_used(array, stream))
     }
 
     /// Lets the stream of the call wait for the work that wrote it, which may be on others.
-    pub fn comes_before(&self, call: &Call<'py>) -> PyResult<()> {
+    fn comes_before(&self, call: &Call<'py>) -> PyResult<()> {
         let handles = |stream: Option<Stream>| stream.map(|stream| stream.handle);
         for (memory, _) in &self.all {
             if let (Place::Cuda(ordinal), Some(theirs), Some(ours)) =
@@ -71,6 +77,14 @@ impl<'a, 'py> Besides<'a, 'py> {
     pub fn bytes(&mut self, array: Any<'_, 'py>, name: &str) -> PyResult<DeviceBytes> {
         let (at, bytes) = self.take(array, name, false)?;
         Ok(DeviceBytes { at, bytes })
+    }
+
+    /// Keys of this length, one for each job or message.
+    pub fn keys(&mut self, keys: Any<'_, 'py>, bits: KeyBits) -> PyResult<DeviceBytes> {
+        let found = self.bytes(keys, "keys")?;
+        let (memory, _) = self.all.last().expect("they were put there");
+        check_rows(keys, memory, bits.bytes())?;
+        Ok(found)
     }
 
     /// The address and the number of bytes of an array called `name`.
@@ -176,7 +190,7 @@ pub fn run<'py>(
     tags: &Tags<'_, 'py>,
     fault_out: Any<'_, 'py>,
 ) -> PyResult<()> {
-    let call = Call::of(Access::Maps, "a GCM batch", data)?;
+    let mut call = Call::of(Access::Maps, "a GCM batch", data)?;
     let Place::Cuda(ordinal) = call.place else {
         return Err(PyTypeError::new_err(
             "fault_out= is for calls on GPU memory, and data is in host memory: leave it out",
@@ -197,7 +211,7 @@ pub fn run<'py>(
     };
     let fault = besides.exactly(fault_out, "fault_out", 8, true)?;
     let gpu = key.on_device(ordinal)?;
-    besides.used_by(&call, || gpu.run_described(&call, &batch, tags, fault))
+    besides.used_by(&mut call, |call| gpu.run_described(call, &batch, tags, fault))
 }
 
 /// Raises `ValueError` if what a call has written to `fault_out` says that its arrays were wrong: it has processed no message then.

@@ -11,7 +11,7 @@ use crate::many_keys::{access, bits_of};
 use crate::memory::{Call, Data, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::{self, DeviceBytes, DeviceCipher, DeviceTags, GcmJobInputs};
-use aes_bitslice_runtime::{Access, Error, Jobs, Ranges};
+use aes_bitslice_runtime::{Access, Error, Jobs, KeyBits, Ranges};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// A layout, and the engine that it is of.
 struct Laid<T> {
     opened: Arc<Opened>,
+    bits: KeyBits,
     layout: ForkedNot<LayoutOnDevice<T>>,
 }
 
@@ -28,10 +29,11 @@ impl<T: Send> Laid<T> {
     fn new(
         py: Python<'_>,
         opened: &Arc<Opened>,
+        bits: KeyBits,
         make: impl FnOnce(&DeviceCipher<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<Self> {
         let layout = opened.guarded(|| LayoutOnDevice::of(py, &opened.engine, make))?;
-        Ok(Self { opened: opened.clone(), layout: ForkedNot::new(layout, true) })
+        Ok(Self { opened: opened.clone(), bits, layout: ForkedNot::new(layout, true) })
     }
 
     /// Makes a call: `work` gets its memory, of which the rest is besides the data.
@@ -39,17 +41,17 @@ impl<T: Send> Laid<T> {
         &self,
         (access, name): (Access, &str),
         data: &Data<'_, 'py>,
-        work: impl FnOnce(&Call<'py>, Besides<'_, 'py>) -> PyResult<()>,
+        work: impl FnOnce(&mut Call<'py>, Besides<'_, 'py>) -> PyResult<()>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
         self.opened.guarded(|| {
-            let call = Call::of(access, name, data)?;
+            let mut call = Call::of(access, name, data)?;
             let place = Place::Cuda(self.layout.ordinal());
             if call.place != place {
                 let [data, layout] = [call.place, place].map(in_words);
                 return Err(PyTypeError::new_err(format!("data is {data}, and the layout {layout}")));
             }
-            work(&call, Besides::new(place, data.stream))?;
+            work(&mut call, Besides::new(place, data.stream))?;
             Ok(call.result)
         })
     }
@@ -74,7 +76,7 @@ impl JobLayout {
         let (mode, bits) = (Jobs::mode_named(mode).map_err(of_runtime)?, bits_of(bits)?);
         let places = Places::of(ranges, "ranges")?;
         let ranges = places.view()?;
-        let laid = Laid::new(py, opened, |device| device.job_layout(mode, bits, &ranges))?;
+        let laid = Laid::new(py, opened, bits, |device| device.job_layout(mode, bits, &ranges))?;
         Ok(Self { laid, access: access(mode), name: mode.name().into() })
     }
 }
@@ -102,10 +104,9 @@ impl JobLayout {
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = Data { py, data, out: Some(out), stream, length: None, tag_out: None };
         self.laid.call((self.access, &self.name), &data, |call, mut besides| {
-            let keys = besides.bytes(keys, "keys")?;
+            let keys = besides.keys(keys, self.laid.bits)?;
             let counters = counters.map_or(Ok(DeviceBytes::NONE), |counters| besides.bytes(counters, "counters"))?;
-            besides.comes_before(call)?;
-            besides.used_by(call, || self.laid.layout.run(call, keys, counters))
+            besides.used_by(call, |call| self.laid.layout.run(call, keys, counters))
         })
     }
 
@@ -126,7 +127,7 @@ impl GcmJobLayout {
         let aads = aad_ranges.map(|ranges| Places::of(ranges, "aad_ranges")).transpose()?;
         let ranges = places.view()?;
         let aads = aads.as_ref().map_or(Ok(Ranges::spaced(ranges.len(), 0, 0)), Places::view)?;
-        Laid::new(py, opened, |device| device.gcm_job_layout(bits, &ranges, &aads)).map(Self)
+        Laid::new(py, opened, bits, |device| device.gcm_job_layout(bits, &ranges, &aads)).map(Self)
     }
 
     fn run<'py>(
@@ -139,13 +140,12 @@ impl GcmJobLayout {
         let layout = &self.0.layout;
         let call = self.0.call((Access::Maps, "gcm"), data, |call, mut besides| {
             let inputs = GcmJobInputs {
-                keys: besides.bytes(keys, "keys")?,
+                keys: besides.keys(keys, self.0.bits)?,
                 nonces: besides.bytes(nonces, "nonces")?,
                 aad: aads.map_or(Ok(DeviceBytes::NONE), |aads| besides.bytes(aads, "aads"))?,
             };
             let tags = tags(&mut besides, self.__len__())?;
-            besides.comes_before(call)?;
-            besides.used_by(call, || layout.run_gcm(call, &inputs, tags))
+            besides.used_by(call, |call| layout.run_gcm(call, &inputs, tags))
         });
         call.map(drop)
     }
@@ -158,7 +158,7 @@ impl GcmJobLayout {
     ///
     /// keys: a key for each message, contiguous, on the GPU, at a multiple of 4 bytes. They are read only.
     /// nonces: 12 bytes for each message, contiguous, on the GPU.
-    /// aads: the additional data, on the GPU, where the layout has `aad_ranges` of it.
+    /// aads: the additional data, on the GPU, where the layout has `aad_ranges` of it; elsewhere than what the messages become.
     /// out: where the output goes; may be the data itself. Bytes of `out` between messages stay as they are.
     /// tag_out: where on the GPU the tags go: 16 bytes for each message.
     #[doc = parameter!(data)]

@@ -239,7 +239,9 @@ class Layouts(OnDevice):
 
     def test_what_cannot_be(self):
         layout = self.engine.job_layout("ecb-encrypt", Ranges.equal(4, 16))
+        messages = self.engine.gcm_job_layout(Ranges.equal(4, 16))
         keys, data = OnGpu(bytes(64)), OnGpu(bytes(64))
+        rows = OnGpu(bytes(64), shape=(2, 32))
         for error, text, call in [
             (TypeError, "keys in host memory: all are on one GPU", lambda: layout.run(bytes(64), data, out=data)),
             (ValueError, "63 bytes of keys for a layout of 4: give 16 for each", lambda: layout.run(OnGpu(bytes(63)), data, out=data)),
@@ -247,6 +249,8 @@ class Layouts(OnDevice):
             (ValueError, "job 3 ends at byte 64", lambda: layout.run(keys, OnGpu(bytes(63)), out=OnGpu(bytes(63)))),
             (ValueError, "overlap", lambda: layout.run(data, data, out=data)),
             (TypeError, "data is in host memory, and the layout in the memory of", lambda: layout.run(keys, bytes(64), out=bytearray(64))),
+            (ValueError, "keys has rows of 32 bytes, and keys of 128 bits have 16", lambda: layout.run(rows, data, out=data)),
+            (ValueError, "13 bytes of additional data, and the layout has none", lambda: messages.encrypt(keys, OnGpu(bytes(48)), data, OnGpu(bytes(13)), out=data, tag_out=OnGpu(bytes(64)))),
             (Error, "needs a CUDA engine", lambda: Engine("cpu").job_layout("ctr", Ranges.equal(4, 16))),
             (TypeError, "Engine.job_layout", lambda: self.engine.run_jobs("ecb-encrypt", keys, Ranges.equal(4, 16), data, out=data)),
         ]:

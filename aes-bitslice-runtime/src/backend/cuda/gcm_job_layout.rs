@@ -29,6 +29,7 @@ use crate::op::many_keys::{Flow, Jobs, refused};
 use crate::op::operation::Operation;
 use crate::op::ranges::Ranges;
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::count::counted;
 use aes_bitslice_core::memory::filled;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
 use aes_bitslice_core::mode::Mode;
@@ -57,7 +58,8 @@ use std::sync::Arc;
 /// ```
 ///
 /// Calls wait for nothing, and read the caller's keys, as those of a [`JobLayout`](crate::cuda::JobLayout) do. **No nonce may come twice under one
-/// key**, in one call or in several, which nothing checks: a graph that is launched again needs new keys or nonces.
+/// key**, in one call or in several, which nothing checks: a graph that is launched again needs new keys or nonces. Make a layout before a
+/// capture begins, and keep it until the capture ends.
 pub struct GcmJobLayout {
     device: Arc<Device>,
     messages: GcmEncryptBatch,
@@ -151,7 +153,7 @@ impl GcmJobLayout {
         data: &mut D,
         tags: &mut T,
     ) -> Result<(), Error> {
-        self.own(&[tags.stream()])?;
+        self.own(&[stream, tags.stream()])?;
         let room = tags.len() as u64;
         let (tags, _made) = tags.device_ptr_mut(stream);
         DeviceBytes { at: tags, bytes: room }.check("tags", self.len(), 16, 4)?;
@@ -174,7 +176,7 @@ impl GcmJobLayout {
         tags: &K,
         verdicts: &mut V,
     ) -> Result<(), Error> {
-        self.own(&[tags.stream(), verdicts.stream()])?;
+        self.own(&[stream, tags.stream(), verdicts.stream()])?;
         let _tags = tags.device_ptr(stream);
         let expected = DeviceBytes::of(tags, stream);
         expected.check("tags", self.len(), 16, 4)?;
@@ -220,8 +222,8 @@ impl GcmJobLayout {
     /// context.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another number of bytes of keys or nonces than the messages need, or fewer of additional data; for null; for keys,
-    /// tags and verdicts that are not at multiples of 4 bytes. [`Error::TagLength`] for shorter tags, [`Error::Batch`] for a range that ends
+    /// [`Error::Jobs`] for another number of bytes of keys or nonces than the messages need, fewer of additional data, or any of that where the
+    /// layout has none; for null; for keys, tags and verdicts that are not at multiples of 4 bytes. [`Error::TagLength`] for shorter tags, [`Error::Batch`] for a range that ends
     /// after the data, [`Error::Overlap`] if memory that is written overlaps other memory of the call, and any error the driver reports. After
     /// an error of the driver, discard output, tags and verdicts.
     pub unsafe fn run_raw(
@@ -296,25 +298,29 @@ impl GcmJobLayout {
         keys.check("keys", count, self.jobs.bits.bytes(), 4)?;
         nonces.check("nonces", count, 12, 1)?;
         let needed = self.messages.messages().aad_end();
-        if aad.bytes < needed || needed > 0 && aad.at == 0 {
+        let given = counted(aad.bytes, "byte");
+        if needed == 0 && aad.bytes > 0 {
+            // It would not be authenticated.
             return refused(format!(
-                "additional data of {} bytes at {:#x}, and the layout has ranges up to byte {needed} of it",
-                aad.bytes, aad.at
+                "{given} of additional data, and the layout has none: make it with ranges of that"
             ));
         }
-        let bytes = |at, each| DeviceBytes { at, bytes: each * count as u64 };
+        if aad.bytes < needed || needed > 0 && aad.at == 0 {
+            let there = format!("{given} of additional data at {:#x}", aad.at);
+            return refused(format!("{there}: the layout needs {needed}, in GPU memory"));
+        }
+        let each = |what, at, each: usize| {
+            let all = DeviceBytes { at, bytes: (each * count) as u64 };
+            all.check(what, count, each, 4).map(|()| all)
+        };
         let (made, expected, results) = match tags {
-            DeviceTags::Make { tags } => (bytes(tags, 16), DeviceBytes::NONE, BatchResults::Tags(tags)),
+            DeviceTags::Make { tags } => (each("tags", tags, 16)?, DeviceBytes::NONE, BatchResults::Tags(tags)),
             DeviceTags::Verify { expected, tag_bytes: 16, verdicts } => {
-                (bytes(verdicts, 4), bytes(expected, 16), BatchResults::Verdicts { expected, verdicts })
+                let made = each("verdicts", verdicts, 4)?;
+                (made, each("tags", expected, 16)?, BatchResults::Verdicts { expected, verdicts })
             }
             DeviceTags::Verify { tag_bytes: bytes, .. } => return Err(Error::TagLength { bytes }),
         };
-        for (what, DeviceBytes { at, bytes }) in [("what is made for messages", made), ("tags", expected)] {
-            if bytes > 0 && (at == 0 || !at.is_multiple_of(4)) {
-                return refused(format!("{what} is at {at:#x}: give a multiple of 4 bytes in GPU memory"));
-            }
-        }
         let read = [keys, nonces, &expected].map(DeviceBytes::range);
         let [input, output] = [input, output].map(|at| range(at, len));
         apart(&[made.range()], &[&read[..], &[input, output.clone(), aad.range()]].concat())?;

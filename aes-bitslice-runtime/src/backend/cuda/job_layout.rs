@@ -90,7 +90,8 @@ impl DeviceBytes {
 ///
 /// Calls return when the work is on the stream, and wait for nothing. The caller's keys are read, in constant time, and stay as they are; round
 /// keys are in memory from the pool of the stream, and cleared there after the work. A stream may be captured into a graph, which shares
-/// ownership of what the layout has on the device. Dropping the last owner waits for everything on the device.
+/// ownership of what the layout has on the device. Dropping the last owner waits for everything on the device: make a layout before a capture
+/// begins, and keep it until the capture ends.
 pub struct JobLayout {
     device: Arc<Device>,
     jobs: Jobs,

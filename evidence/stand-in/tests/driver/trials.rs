@@ -290,6 +290,7 @@ fn a_call_that_fails(
     let failed = bench.failed.get()?;
     let what = begin(format!("{}, {place:?}, {fault:?} of {failed}, call {number}", case.name));
     examine(&what, case, expected, &found, place);
+    let to_pools = bench.to_pools.take();
     drop(bench);
     // What a call without a fault leaves holds no secret.
     let contents = stand_in::contents();
@@ -297,7 +298,11 @@ fn a_call_that_fails(
     // A file has several batches, each with its own description.
     let may_leave = case.may_leave(failed) || !case.has_other_secrets();
     assert!(other.is_empty() || may_leave, "{what} leaves {other:?}");
-    right(&what, expected, &(case.call)(&Bench::new(engine, place, None)));
+    let without_fault = Bench::new(engine, place, None);
+    right(&what, expected, &(case.call)(&without_fault));
+    // What else goes back to pools depends on where the call ended.
+    let is_public = !without_fault.to_pools.take().is_empty();
+    assert!(to_pools.is_empty() || is_public || may_leave, "{what} gives back {to_pools}");
     assert_eq!(stand_in::notes(), "", "{what}");
     Some(failed)
 }
