@@ -293,4 +293,10 @@ mod tests {
         let some = opened(&[1, 3]);
         assert_eq!([0, 1, 2, 3, 4].map(|n| some.is_authentic(n)), [true, false, true, false, true]);
     }
+
+    #[test]
+    fn tags_are_not_shown() {
+        let results = Results { tags: vec![[7; 16]; 3], authentic: vec![] };
+        assert_eq!(format!("{results:?}"), "Results of 3 messages");
+    }
 }

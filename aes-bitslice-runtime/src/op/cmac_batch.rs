@@ -313,4 +313,13 @@ mod tests {
         let ends = CmacBatch::new(&[(1 << 40) - 9..1 << 40, 0..9]).unwrap();
         assert!(ends.check(1 << 40).is_ok() && ends.check((1 << 40) - 1).is_err());
     }
+
+    #[test]
+    fn tags_side_by_side_have_one_of_the_allowed_lengths() {
+        let verify = |bytes| CmacVerifyBatch::from_arrays(&Ranges::equal(1, 5), &vec![7; bytes], bytes);
+        for bytes in 0..20 {
+            assert_eq!(verify(bytes).is_ok(), matches!(bytes, 4 | 8 | 12..=16), "{bytes}");
+        }
+        assert!(!verify(16).unwrap().is_empty() && CmacBatch::new(&[]).unwrap().is_empty());
+    }
 }

@@ -553,6 +553,42 @@ mod tests {
         for offset in 0..50 {
             let part = GcmPart::new(Direction::Encrypt, &nonce, offset).ready(Some(&key)).unwrap();
             assert_eq!(part.counter().is_some(), offset % 16 == 0, "from byte {offset}");
+            assert_eq!(part.cut().unwrap().skip as u64, offset % 16, "from byte {offset}");
         }
+    }
+
+    /// Whichever way it is processed, from whichever byte on; and the hash of what comes before goes on.
+    #[test]
+    fn the_hash_of_a_part_is_of_its_ciphertext() {
+        let (key, nonce, plaintext) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), Nonce::from([3; 12]), [0x5a; 50]);
+        for offset in [0, 5, 16] {
+            let mut data = plaintext;
+            let [made, read] = [Direction::Encrypt, Direction::Decrypt].map(|direction| {
+                let part = GcmPart::new(direction, &nonce, offset).ready(Some(&key)).unwrap();
+                part.on_cpu(&key, Buffers::InPlace(&mut data))
+            });
+            assert!(made == read && data == plaintext, "from byte {offset}");
+        }
+        let [(one, hash), (other, continued)] = [[0; 16], [9; 16]].map(|mut hash| {
+            let mut data = plaintext;
+            derived().crypt_and_hash(Direction::Encrypt, 0, &key, Buffers::InPlace(&mut data), &mut hash);
+            (data, hash)
+        });
+        assert!(one == other && continued == derived().hash.append(&[9; 16], &hash, 4));
+    }
+
+    #[test]
+    fn a_device_computes_the_tag_or_its_difference_from_the_expected_one() {
+        let (key, nonce, tag) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), Nonce::from([3; 12]), [0x5a; 16]);
+        let made = GcmEncrypt::new(&nonce, b"").ready(Some(&key)).unwrap().of_terms(tag).unwrap();
+        assert_eq!(made.unwrap(), Tag::from(tag));
+        let verified = GcmDecrypt::new(&nonce, b"", &Tag::from(tag)).ready(Some(&key)).unwrap();
+        let is_authentic = |difference| verified.of_terms(difference).unwrap().is_ok();
+        assert!(is_authentic([0; 16]) && !is_authentic([0x10; 16]) && !is_authentic([0xff; 16]));
+    }
+
+    #[test]
+    fn what_is_derived_from_a_nonce_is_not_shown() {
+        assert_eq!(format!("{:?}", OfNonce::new(&[1; 16], &[2; 16])), "OfNonce");
     }
 }

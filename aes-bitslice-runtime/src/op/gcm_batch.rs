@@ -529,6 +529,8 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::key::Key;
+    use crate::cpu::key::CpuKey;
     use crate::op::batch::MOST;
 
     /// A batch of adjoining messages with these numbers of bytes.
@@ -601,5 +603,30 @@ mod tests {
         assert!(
             messages([0..5, 4..9]).is_err() && messages([0..5, backwards]).is_err() && messages([9..10, 0..2]).is_err()
         );
+    }
+
+    #[test]
+    fn messages_are_counted_and_cleared() {
+        assert!(!batch(&[0]).unwrap().is_empty() && batch(&[]).unwrap().is_empty());
+        let mut data = [1; 7];
+        batch(&[2, 3]).unwrap().clear(&mut data);
+        assert_eq!(data, [0, 0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn without_data_a_device_has_nothing_to_do() {
+        let key = CpuKey::new(&Key::new(&[7; 16]).unwrap());
+        let is_empty =
+            |lengths| batch(lengths).unwrap().ready(Some(&key)).unwrap().messages().unwrap().unwrap().is_empty();
+        assert!(is_empty(&[0, 0]) && !is_empty(&[0, 1]));
+    }
+
+    #[test]
+    fn counters_that_are_hashes_are_secret() {
+        for (nonce, is_secret) in [(&[3; 12][..], false), (&[3; 13], true)] {
+            let batch = GcmEncryptBatch::new(&[GcmMessage { nonce, aad: b"", range: 0..0 }]).unwrap();
+            let whole = batch.whole(batch.messages().get(0), (&mut [][..]).into());
+            assert_eq!(whole.first.is_secret, is_secret);
+        }
     }
 }

@@ -63,3 +63,32 @@ impl<'a> OfGcmJobs<'a> {
         .map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::op::batch::Batch;
+    use crate::op::gcm_batch::Aads;
+    use crate::op::gcm_jobs::{GcmEncryptJobs, GcmJobs, JobKeys};
+    use crate::op::nonces::Nonces;
+    use crate::op::operation::Ready;
+    use crate::op::ranges::Ranges;
+    use aes_bitslice_core::aes::KeyBits;
+
+    /// Keys 0 and 2 of five have no messages; those of the others have ten runs, of 512 bytes each.
+    #[test]
+    fn messages_are_sorted_by_their_keys() {
+        let jobs = || {
+            let keys = JobKeys::numbered(KeyBits::Aes128, &[7; 80], &[3, 1, 4, 1, 3]);
+            let ranges = Ranges::lengths(&[0_u64, 2000, 3000, 4000, 6000][..], &[600_u64, 10, 700, 1200, 900][..]);
+            GcmEncryptJobs::from_arrays(&keys, &ranges, &Nonces::counted([0; 12], 32), &Aads::NONE).unwrap()
+        };
+        let by_key = |jobs: GcmJobs<_>| {
+            let Some(Batch::GcmJobs(jobs)) = jobs.messages().unwrap() else { panic!("another batch") };
+            jobs.by_key().unwrap().map(|by_key| (by_key.order.clone(), by_key.ends.clone()))
+        };
+        let expected = (vec![3, 1, 4, 0, 2], vec![2, 4, 5]);
+        assert_eq!(by_key(jobs().by_key_from(10 * 512 / 3)), Some(expected));
+        assert_eq!(by_key(jobs().by_key_from(10 * 512 / 3 + 1)), None, "too little for each key");
+        assert_eq!(by_key(jobs()), None, "these are small");
+    }
+}

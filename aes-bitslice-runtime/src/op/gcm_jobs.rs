@@ -373,4 +373,39 @@ mod tests {
         assert_eq!(first.1.len(), 5);
         Instructions::available().into_iter().for_each(|set| assert!(on(set) == first, "{set}"));
     }
+
+    /// Jobs on these ranges under different keys.
+    fn jobs(ranges: &[Range<u64>]) -> GcmEncryptJobs {
+        let job = |range: &Range<u64>| GcmJob { key: &[7; 16], nonce: [9; 12], aad: b"header", range: range.clone() };
+        GcmEncryptJobs::new(&ranges.iter().map(job).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn messages_are_counted_and_cleared() {
+        let some = jobs(&[0..2, 4..5]);
+        assert!(some.len() == 2 && !some.is_empty() && jobs(&[]).is_empty());
+        let mut data = [1; 6];
+        some.clear(&mut data);
+        assert_eq!(data, [0, 0, 1, 1, 0, 1]);
+    }
+
+    /// Where a cipher has a key, it is not used; without any data, there is no part.
+    #[test]
+    fn under_another_key_and_without_data_it_is_the_same() {
+        let (another, data) = (CpuKey::new(&Key::new(&[3; 16]).unwrap()), [5; 40]);
+        let some = jobs(&[0..17, 20..40]);
+        let [mut one, mut other] = [data; 2];
+        let tags = some.under_own_keys(Buffers::InPlace(&mut one)).flatten().unwrap().tags;
+        assert_eq!(some.on_cpu(&another, Buffers::InPlace(&mut other)).unwrap().tags, tags);
+        assert!(one == other && one != data);
+        let empty = jobs(&[0..0, 0..0]);
+        let tags = empty.under_own_keys(Buffers::InPlace(&mut [])).flatten().unwrap().tags;
+        assert_eq!(empty.finish(vec![]).unwrap(), tags.into_iter().map(Tag::from).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let job = GcmJob { key: &[7; 24], nonce: [9; 12], aad: b"header", range: 3..9 };
+        assert_eq!(format!("{job:?}"), "GcmJob(192 bits, bytes 3..9)");
+    }
 }

@@ -148,3 +148,36 @@ impl Messages {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::ranges::{Ranges, Rules};
+
+    fn messages(data: &[Range<u64>], aads: &[Range<u64>]) -> Messages {
+        let rules = Rules { what: "message", ascending: false, longest: u64::MAX };
+        let [data_at, aads] = [data, aads].map(|ranges| Ranges::from(ranges).placed(&rules).unwrap());
+        Messages::of(data_at, FirstCounters::Each(vec![[0; 16]; data.len()]), aads, None).unwrap()
+    }
+
+    #[test]
+    fn the_most_blocks_are_hashed_first() {
+        for (data, aads, expected) in [
+            ([0..64, 64..80, 80..112], [0..0, 0..0, 0..0], [0, 2, 1]),
+            ([0..32, 48..80, 96..128], [0..5, 5..15, 15..48], [2, 0, 1]),
+            ([0..80, 80..112, 112..112], [0..16, 16..64, 64..176], [2, 0, 1]),
+        ] {
+            let order = messages(&data, &aads).order().unwrap();
+            assert_eq!([0, 1, 2].map(|position| order.at(position)), expected, "{data:?}, {aads:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_message_is_shared_by_groups() {
+        let of = |messages: Messages| messages.groups(&messages.order().unwrap(), 132);
+        let all = groups(1, 1 << 16, 2049, 132);
+        let [long, none] = [0..1 << 20, 0..0];
+        assert!(all > 1 && of(messages(&[long], &[none])) == all);
+        assert_eq!(of(messages(&[], &[])), groups(0, 0, 0, 132));
+    }
+}

@@ -77,3 +77,16 @@ impl Tagging<[u8; 16]> for MakeFor {
         Ok((self.0.clone(), Tag::from(computed)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::gcm::LONGEST;
+
+    #[test]
+    fn it_is_a_message_of_gcm() {
+        let encrypt = GcmEncrypt::with_random_nonce(b"a header");
+        assert_eq!(encrypt.gcm.aad(), b"a header");
+        assert!(encrypt.check(LONGEST).is_ok() && encrypt.check(LONGEST + 1).is_err());
+    }
+}

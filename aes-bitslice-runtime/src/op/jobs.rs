@@ -61,3 +61,25 @@ impl Ready for Jobs {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::cpu::key::CpuKey;
+    use crate::op::many_keys::Job;
+
+    /// Where a cipher has a key, it is not used.
+    #[test]
+    fn ranges_are_processed_under_their_own_keys_and_cleared() {
+        let job = |key, range| Job { key, counter: [9; 16], range };
+        let jobs = Jobs::new(Mode::Ctr, &[job(&[1; 16], 0..17), job(&[2; 16], 20..40)]).unwrap();
+        let [mut one, mut other] = [[5; 40]; 2];
+        jobs.under_own_keys(Buffers::InPlace(&mut one)).unwrap();
+        jobs.on_cpu(&CpuKey::new(&Key::new(&[3; 16]).unwrap()), Buffers::InPlace(&mut other));
+        assert!(one == other && one != [5; 40]);
+        let mut cleared = one;
+        jobs.clear(&mut cleared);
+        assert!(cleared[..17] == [0; 17] && cleared[17..20] == [5; 3] && cleared[20..] == [0; 20]);
+    }
+}

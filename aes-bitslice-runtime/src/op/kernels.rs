@@ -92,3 +92,55 @@ impl KernelsNeeded {
         self.hashed.is_some() || self.of_messages
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::nonce::Nonce;
+    use crate::op::gcm::{GcmEncrypt, GcmPart};
+    use crate::op::gcm_batch::{GcmEncryptBatch, GcmMessage};
+    use crate::op::gcm_siv::GcmSivEncrypt;
+    use crate::op::operation::Operation;
+    use crate::op::xaes::XaesEncrypt;
+    use crate::op::xts::Xts;
+    use aes_bitslice_core::aes::Direction;
+
+    #[test]
+    fn of_a_mode_and_of_a_hash() {
+        let of = |kernels: KernelsNeeded| (kernels.mode, kernels.hashed, kernels.on_host, kernels.as_fast_as);
+        let mode = KernelsNeeded::of(Mode::Prg);
+        assert_eq!(of(mode), (Some(Mode::Prg), None, OnHost::Device, Some(Mode::Prg)));
+        let hash = KernelsNeeded::hashing(Hashed::Input);
+        assert_eq!(of(hash), (None, Some(Hashed::Input), OnHost::Device, Some(Mode::Ctr)));
+        assert!(KernelsNeeded::NONE.are_on_cpu() && !mode.are_on_cpu() && !mode.are_under_own_key());
+        assert!(KernelsNeeded { under_own_key: true, ..mode }.are_under_own_key());
+    }
+
+    #[test]
+    fn of_operations() {
+        let nonce = |bytes| Nonce::new(&vec![3; bytes]).unwrap();
+        let ctr = KernelsNeeded { hashed: Some(Hashed::Output), ..KernelsNeeded::of(Mode::Ctr) };
+        let own = KernelsNeeded { under_own_key: true, ..ctr };
+        assert_eq!(GcmEncrypt::new(&nonce(12), b"").kernels(), ctr);
+        assert_eq!(XaesEncrypt::new(&nonce(24), b"").kernels(), own);
+        let siv = KernelsNeeded { mode: Some(Mode::CtrLe32), on_host: OnHost::DeviceOrCpu, ..own };
+        assert_eq!(GcmSivEncrypt::new(&nonce(12), b"").kernels(), siv);
+        let xts = KernelsNeeded { on_host: OnHost::DeviceOrCpu, ..KernelsNeeded::of(Mode::xts(Direction::Encrypt)) };
+        assert_eq!(Xts::encrypt(16, 0).unwrap().kernels(), xts);
+        for (bytes, counters_are_secret) in [(12, false), (13, true)] {
+            let message = GcmMessage { nonce: &[3; 13][..bytes], aad: b"", range: 0..1 };
+            let expected = KernelsNeeded { counters_are_secret, of_messages: true, on_host: OnHost::Cpu, ..ctr };
+            assert_eq!(GcmEncryptBatch::new(&[message]).unwrap().kernels(), expected);
+        }
+    }
+
+    /// A device counts from a block on; one that has no kernels for secret counters leaves them to the CPU.
+    #[test]
+    fn where_a_part_of_a_message_in_host_memory_is_processed() {
+        for (bytes, from_block) in [(12, OnHost::Device), (13, OnHost::DeviceOrCpu)] {
+            let nonce = Nonce::new(&vec![3; bytes]).unwrap();
+            let on_host = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset).kernels().on_host;
+            assert_eq!([0, 16, 8].map(on_host), [from_block, from_block, OnHost::Cpu]);
+        }
+    }
+}

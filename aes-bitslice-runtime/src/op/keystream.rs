@@ -101,4 +101,11 @@ mod tests {
             assert!(made == expected, "{len} bytes from byte {offset} on");
         }
     }
+
+    #[test]
+    fn it_begins_within_a_block_and_ends_with_the_counter() {
+        let stream = |offset| Keystream::new(&Counter::new(CounterMode::Ctr64BE, [0xff; 16]), offset);
+        assert_eq!([0, 5, 16].map(|offset| stream(offset).cut().unwrap().skip), [0, 5, 0]);
+        assert!(stream(0).check(16).is_ok() && stream(0).check(17).is_err());
+    }
 }

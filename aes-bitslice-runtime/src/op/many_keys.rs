@@ -449,6 +449,7 @@ mod tests {
                 assert_eq!(shares(mode, &[(counter, 0..32), (5, 32..64)]).is_none(), counts, "{mode:?}, {counter:#x}");
             }
             assert_eq!(shares(mode, &[(5, 16..48), (5, 48..80)]), None, "they do not begin with the data");
+            assert_eq!(shares(mode, &[(5, 0..32), (5, 48..80)]), None, "they do not adjoin");
             assert_eq!(shares(mode, &[(5, 0..0), (5, 0..0)]), None, "there is nothing to do");
         }
         assert_eq!(shares(Mode::Ctr, &[(5, 0..17), (5, 17..34)]), None, "not whole blocks");
@@ -491,5 +492,20 @@ mod tests {
         let small = each(KeyBits::Aes192, 48);
         assert!(small.check(72, 144).is_ok() && small.check(0, 0).is_ok());
         assert!(small.check(73, 144).is_err() && small.check(72, 143).is_err() && small.check(72, 96).is_err());
+    }
+
+    #[test]
+    fn modes_are_found_by_their_names() {
+        for mode in Flow::ALL.map(Flow::mode) {
+            assert_eq!(Jobs::mode_named(mode.name()).unwrap(), mode);
+        }
+        assert!(Jobs::mode_named(Mode::CbcDecrypt.name()).is_err());
+    }
+
+    #[test]
+    fn keys_are_not_shown() {
+        let job = Job { key: &[7; 24], counter: [9; 16], range: 3..9 };
+        assert_eq!(format!("{job:?}"), "Job(192 bits, bytes 3..9)");
+        assert_eq!(format!("{:?}", jobs(Mode::Ctr, &[(7, 3..9)]).unwrap()), "Jobs(Ctr, 1 keys of 128 bits)");
     }
 }

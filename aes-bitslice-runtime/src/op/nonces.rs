@@ -278,6 +278,13 @@ mod tests {
         Ok(all)
     }
 
+    #[test]
+    fn what_is_wiped_is_gone() {
+        let mut first = FirstCounters::Each(vec![Default::default(); 3]);
+        first.wipe();
+        assert!(matches!(first, FirstCounters::Each(all) if all.is_empty()));
+    }
+
     /// The fixed field stays, also where the counter has no carry left.
     #[test]
     fn nonces_count_up_and_do_not_start_again() {
@@ -332,6 +339,9 @@ mod tests {
                 }
             }
         }
+        let in_any_byte: [[u8; 12]; 12] = std::array::from_fn(|n| std::array::from_fn(|i| u8::from(i == n)));
+        assert!(counters(Nonces::from(&in_any_byte[..]), 12).is_ok());
+        assert!(refuse_repeated(NEW, 3, |n| [3, 1, 2][n], |_| 7).is_ok(), "others with the same hash");
         // A nonce of another length is another nonce.
         let lengths: Vec<&[u8]> = vec![&[7; 13], &[7; 12], &[7; 8], &[7; 16], &[0, 7], &[7]];
         let mut others = Others::default();

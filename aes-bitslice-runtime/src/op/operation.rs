@@ -308,3 +308,40 @@ impl<R: Clone> Cut<R> {
 pub(crate) fn whole_blocks(bytes: u64) -> Result<(), Error> {
     if bytes.is_multiple_of(16) { Ok(()) } else { Err(Error::NotWholeBlocks { len: bytes as usize }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::base::key::Key;
+    use crate::op::ctr::Ctr;
+
+    #[test]
+    fn lengths_of_keys() {
+        let [one, two] = [&KeyBits::ALL[..], &[KeyBits::Aes128, KeyBits::Aes256]];
+        assert!(Keys::One.lengths() == one && Keys::Own.lengths() == one && Keys::Two.lengths() == two);
+        assert_eq!(Keys::OnCpu(&[KeyBits::Aes256]).lengths(), [KeyBits::Aes256]);
+    }
+
+    #[test]
+    fn what_an_operation_needs_is_said() {
+        let refused = |keys: Keys, key: Option<&Key>| {
+            let key = key.map(CpuKey::new);
+            keys.check("it", key.as_ref()).err().map(|error| error.to_string())
+        };
+        let says =
+            |keys, key: &[u8], what| refused(keys, Some(&Key::new(key).unwrap())).is_some_and(|e| e.contains(what));
+        assert!([Keys::One, Keys::Own].iter().all(|keys| refused(*keys, None).is_none()));
+        assert!(matches!(Keys::Two.check("it", None), Err(Error::NeedsKey { what: "it" })));
+        assert!(matches!(Keys::OnCpu(&KeyBits::ALL).check("it", None), Err(Error::NeedsKey { what: "it" })));
+        assert!(says(Keys::OnCpu(&[KeyBits::Aes256]), &[1; 16], "a key of 256 bits"));
+        assert!(says(Keys::OnCpu(&[KeyBits::Aes128, KeyBits::Aes256]), &[1; 24], "a key of 128 or 256 bits"));
+    }
+
+    #[test]
+    fn a_cut_is_at_the_end_of_a_block() {
+        let ctr = |offset| Ctr::new(&Counter::new(CounterMode::Ctr128BE, [1; 16]), offset);
+        assert_eq!([0, 1, 5, 15].map(|offset| ctr(offset).cut().unwrap().head()), [0, 15, 11, 1]);
+        assert_eq!(ctr(0).counter(), None, "it is GCM's alone");
+    }
+}

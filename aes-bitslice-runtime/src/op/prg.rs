@@ -96,4 +96,9 @@ mod tests {
         Prg::new().on_cpu(&cipher, Buffers::InPlace(&mut data));
         assert!(data == other && data.as_chunks().0.iter().all(|block| *block == expected));
     }
+
+    #[test]
+    fn it_is_of_whole_blocks_in_any_number_of_parts() {
+        assert!(Prg::new().check(32).is_ok() && Prg::new().check(31).is_err() && Prg::new().cut().is_some());
+    }
 }

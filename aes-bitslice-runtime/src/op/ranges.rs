@@ -397,7 +397,8 @@ mod tests {
         assert_eq!(listed(Ranges::spaced(3, 7, 10), &ASCENDING).unwrap(), [0..7, 10..17, 20..27]);
         assert_eq!(listed(Ranges::spaced(2, 7, 0), &ANY).unwrap(), [0..7, 0..7]);
         assert_eq!(listed(Ranges::lengths(&[1_u64 << 40][..], &[9_i32][..]), &ANY).unwrap(), [1 << 40..(1 << 40) + 9]);
-        assert!(Ranges::equal(0, 9).is_empty() && listed(Ranges::equal(0, 9), &ASCENDING).unwrap().is_empty());
+        assert!(!Ranges::equal(1, 9).is_empty() && Ranges::equal(0, 9).is_empty());
+        assert!(listed(Ranges::equal(0, 9), &ASCENDING).unwrap().is_empty());
     }
 
     /// Whether they are described by a rule or one by one: what is stored, what has to be listed, and the end.
@@ -429,6 +430,7 @@ mod tests {
             (vec![0..5, 20..30, 7..9, 2..40], 40, None),
             (vec![0..5, 20..30, 7..9, 2..40], 39, Some("job 3 ends at byte 40, and the data has 39 bytes")),
             (vec![0..5, 20..30, 7..9, 2..40], 29, Some("job 1 ends at byte 30, and the data has 29 bytes")),
+            (vec![0..5, 2..6], 5, Some("job 1 ends at byte 6, and the data has 5 bytes")),
             (vec![0..4, 4..8, 8..12], 7, Some("job 1 ends at byte 8, and the data has 7 bytes")),
             (vec![1..2], 1, Some("job 0 ends at byte 2, and the data has 1 byte")),
             (vec![], 0, None),
@@ -450,6 +452,7 @@ mod tests {
         says(pairs(&[0, 4, 4]), &ANY, "3 integers for pairs");
         says(pairs(&[0, 4, 9, 8]), &ANY, "message 1 ends at byte 8, before it begins at byte 9");
         says(pairs(&[0, 4, 3, 8]), &ASCENDING, "message 1 begins at byte 3, and the one before it ends at byte 4");
+        says(pairs(&[0, 4, 3, 3]), &ASCENDING, "message 1 begins at byte 3, and the one before it ends at byte 4");
         says(pairs(&[0, 4, 3, 7, 6, 10]), &ASCENDING, "message 1 begins at byte 3");
         says(pairs(&[9, 12, 0, 4]), &ASCENDING, "message 1 begins at byte 0");
         says(pairs(&[0, 9, 9, 1010]), &ASCENDING, "message 1 has 1001 bytes, and there is room for 1000");
