@@ -241,7 +241,8 @@ class Layouts(OnDevice):
         layout = self.engine.job_layout("ecb-encrypt", Ranges.equal(4, 16))
         messages = self.engine.gcm_job_layout(Ranges.equal(4, 16))
         keys, data = OnGpu(bytes(64)), OnGpu(bytes(64))
-        rows = OnGpu(bytes(64), shape=(2, 32))
+        rows = OnGpu(bytes(64))
+        rows.shape = (2, 32)
         for error, text, call in [
             (TypeError, "keys in host memory: all are on one GPU", lambda: layout.run(bytes(64), data, out=data)),
             (ValueError, "63 bytes of keys for a layout of 4: give 16 for each", lambda: layout.run(OnGpu(bytes(63)), data, out=data)),
