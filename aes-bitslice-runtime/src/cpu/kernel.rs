@@ -1,7 +1,12 @@
 //! A kernel: the modes, compiled for one set of instructions. It is chosen when a key is made, and called through a table, which is a trait
 //! object.
 
+use crate::base::scrubbed::DERIVED;
 use std::panic::RefUnwindSafe;
+
+/// The maximum bytes of stack used by work on a kernel, including what calls it: by the sizes of the frames 3.2 KB in a release build, and
+/// many times as much where the compiler does not optimise.
+pub(super) const STACK_OF_KERNEL: usize = if cfg!(debug_assertions) { DERIVED } else { 6 << 10 };
 
 /// A whole message of GCM. What calls a kernel passes it on by reference, so that nothing is copied on the way.
 pub struct WholeMessage<'a, 'i, 'o> {

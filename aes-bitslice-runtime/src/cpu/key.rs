@@ -8,7 +8,7 @@ use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::cipher::{CpuCipher, crypt_and_hash};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::kernel::{Kernel, MessageOfSiv, WholeMessage};
+use crate::cpu::kernel::{Kernel, MessageOfSiv, STACK_OF_KERNEL, WholeMessage};
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::modes::rounds::RoundKeys;
 use crate::cpu::portable;
@@ -88,10 +88,6 @@ impl Aes {
         }
     }
 }
-
-/// The maximum bytes of stack used by work on a kernel, including what calls it: by the sizes of the frames 3.2 KB in a release build, and
-/// many times as much where the compiler does not optimise.
-pub(super) const STACK_OF_KERNEL: usize = if cfg!(debug_assertions) { DERIVED } else { 6 << 10 };
 
 /// The maximum bytes of stack used by the `aes` crate and what calls it, including the round keys that they load: with VAES and 256-bit
 /// keys 8.0 KB in a release build, and 9.5 KB in a test build.
