@@ -349,3 +349,61 @@ impl Proof<'_> {
         if is_again { Ok(()) } else { Err("there is no next tile, or no next stretch".into()) }
     }
 }
+
+impl Proof<'_> {
+    /// A stretch as a whole, from where its tiles are known to the next one.
+    pub(super) fn whole_stretch(&mut self) -> Result<(), String> {
+        let (Some(run), Some(units), Some(stretch)) = (self.run_cut.clone(), &self.units, self.stretch.take()) else {
+            return Err("no stretch".into());
+        };
+        let (first, from) = (stretch.first.clone(), &units.from);
+        let constant = |n: usize| Form::constant(n as i128);
+        let to = from.plus(1, &constant(stretch.ends.tiles));
+        let mut known = vec![(units.to.clone(), to.clone(), 32)];
+        let mut facts = vec![self.shares.all.plus(-1, &to)];
+        let count = &self.data.pieces.count;
+        if let Some([_, ragged]) = stretch.ends.last {
+            let blocks = from.times(TILE as i128).plus(1, &constant(stretch.ends.blocks()));
+            facts.extend([count.plus(-1, &blocks), blocks.plus(-1, count)]);
+            known.extend([(count.clone(), blocks, 64), (stretch.ragged.clone(), constant(ragged), 32)]);
+        } else {
+            facts.push(count.plus(-(TILE as i128), &to).plus(-1, &constant(1)));
+        }
+        for (number, instead, bits) in known {
+            self.threads.iter_mut().for_each(|thread| thread.replace(|_| true, &number, &instead, bits));
+            self.machine.context.memory.replace(&number, &instead, bits);
+        }
+        let input = self.data.input;
+        let given = (0..).zip(&stretch.input).map(|(at, byte)| ((input, first.plus(1, &Form::constant(at))), *byte));
+        self.symbolic()?.read.extend(given);
+        let (at_stretch, before_stretch) = (self.snapshot(), self.machine.context.memory.contents());
+        self.know(&facts);
+        self.find_unit()?;
+        let tiles = self.tile_cut.of.head;
+        self.machine.stops.retain(|stop| *stop != tiles);
+        let mut is_again = false;
+        self.ways(&self.of_warp(), |proof, reached| {
+            if proof.stopped()? != Some(run.of.head) {
+                return Err("a warp does not go on after its stretch".into());
+            }
+            stretch.check(&proof.data, proof.unknowns(), &reached)?;
+            proof.proved.tiles += stretch.ends.tiles;
+            proof.own(&before_stretch)?;
+            let taken = std::mem::take(&mut proof.symbolic()?.taken);
+            proof.next_stretch(&run, &taken)?;
+            if !proof.machine.context.memory.return_to(&before_stretch) {
+                return Err("a stretch changes what the next needs".into());
+            }
+            // Before its tiles a stretch has barriers.
+            if !std::mem::replace(&mut is_again, true) {
+                proof.machine.stops.push(tiles);
+                proof.begin_again(&at_stretch, &facts)?;
+                proof.machine.stops.pop();
+            }
+            Ok(None)
+        })?;
+        self.machine.stops.push(tiles);
+        self.stretch = Some(stretch);
+        Ok(())
+    }
+}
