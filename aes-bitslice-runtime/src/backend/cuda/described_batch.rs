@@ -27,7 +27,6 @@ use aes_bitslice_core::messages::{MESSAGE_WORDS, WIDEST};
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Where things are in the memory of a call.
 struct Places {
@@ -71,16 +70,9 @@ impl Places {
         }
     }
 
-    /// For this number of messages, in new memory of the stream.
-    ///
-    /// # Safety
-    /// As [`StreamMemory::new`].
-    unsafe fn new(context: &Arc<Context>, stream: CUstream, all: usize) -> Result<(Self, StreamMemory), Error> {
-        let all = [4 * MESSAGE_WORDS * all, 4 * all, TALLY, 16 * all].map(places());
-        // SAFETY: as the caller promises.
-        let memory = unsafe { StreamMemory::new(context, stream, all[3].end) }?;
-        let [messages, order, tally, masks] = all.map(|place| memory.pointer() + place.start as u64);
-        Ok((Self { messages, order, tally, masks }, memory))
+    /// Where they are for this number of messages, from the start of the memory on; the masks, which are key stream, are last.
+    fn of(all: usize) -> [Range<usize>; 4] {
+        [4 * MESSAGE_WORDS * all, 4 * all, TALLY, 16 * all].map(places())
     }
 }
 
@@ -180,12 +172,13 @@ impl DeviceCipher<'_> {
         // SAFETY: as the caller promises; the memory is freed on the stream, after the launches.
         unsafe {
             capture::keep(context, stream, key)?;
-            let (places, memory) = Places::new(context, stream, batch.len())?;
-            let launched = places.run(context, stream, &gcm, span, (batch, tags, tag_bytes), fault);
-            // Masks are key stream. After a failure, there may be some.
-            let cleared = context.clear(&mut { stream }, places.masks, 16 * batch.len());
-            drop(memory);
-            launched.and(cleared)
+            let of = Places::of(batch.len());
+            let masks = of[3].clone();
+            StreamMemory::run(context, stream, masks.end, masks, |memory| {
+                let [messages, order, tally, masks] = of.map(|place| memory + place.start as u64);
+                let places = Places { messages, order, tally, masks };
+                places.run(context, stream, &gcm, span, (batch, tags, tag_bytes), fault)
+            })
         }
     }
 }

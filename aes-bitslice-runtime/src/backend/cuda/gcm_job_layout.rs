@@ -19,7 +19,6 @@ use crate::backend::cuda::memory::batch_memory::places;
 use crate::backend::cuda::memory::gather::copy_rows;
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::memory::stream_memory::StreamMemory;
-use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::backend::device::round_keys::KeyMaterial;
 use crate::base::error::Error;
@@ -251,38 +250,37 @@ impl GcmJobLayout {
         // SAFETY: as the caller promises; the memory is freed on the stream, after the work.
         unsafe {
             capture::keep(context, stream, &(kernel.clone(), hasher.clone(), tables.clone()))?;
-            let memory = StreamMemory::new(context, stream, round_keys.end)?;
-            let at = |range: &Range<usize>| memory.pointer() + range.start as u64;
-            let put = || {
-                let copied = result::memcpy_dtod_async(at(&masks), there(&places.counters), 32 * count, stream);
-                context.call("cuMemcpyDtoDAsync", copied)?;
-                copy_rows(context, stream, (nonces.at, 12), 12, count as u64, at(&masks))?;
-                copy_rows(context, stream, (nonces.at, 12), 12, count as u64, at(&counters))?;
-                let of = OfMessages {
-                    messages: there(&places.messages),
-                    order: there(&places.order),
-                    all: count as u32,
-                    aad: aad.address_or(tables.place()),
-                    masks: at(&masks),
+            StreamMemory::run(context, stream, round_keys.end, 0..round_keys.end, |memory| {
+                let at = |range: &Range<usize>| memory + range.start as u64;
+                let put = || {
+                    let copied = result::memcpy_dtod_async(at(&masks), there(&places.counters), 32 * count, stream);
+                    context.call("cuMemcpyDtoDAsync", copied)?;
+                    copy_rows(context, stream, (nonces.at, 12), 12, count as u64, at(&masks))?;
+                    copy_rows(context, stream, (nonces.at, 12), 12, count as u64, at(&counters))?;
+                    let of = OfMessages {
+                        messages: there(&places.messages),
+                        order: there(&places.order),
+                        all: count as u32,
+                        aad: aad.address_or(tables.place()),
+                        masks: at(&masks),
+                    };
+                    make_masks(kernel, stream, jobs, &of, keys.at, results)?;
+                    let (messages, order, tables) = (messages.messages(), messages.order()?, jobs.tables()?);
+                    let besides = Besides {
+                        tables: [there(&places.jobs), there(&places.runs), at(&counters)],
+                        keys: keys.at,
+                        hashes: at(&hashes),
+                        hash_keys: at(&hash_keys),
+                        round_keys: at(&round_keys),
+                    };
+                    Together { kernel, hasher, jobs, tables, messages, order }.run(stream, span, &of, &besides, results)
                 };
-                make_masks(kernel, stream, jobs, &of, keys.at, results)?;
-                let (messages, order, tables) = (messages.messages(), messages.order()?, jobs.tables()?);
-                let besides = Besides {
-                    tables: [there(&places.jobs), there(&places.runs), at(&counters)],
-                    keys: keys.at,
-                    hashes: at(&hashes),
-                    hash_keys: at(&hash_keys),
-                    round_keys: at(&round_keys),
-                };
-                Together { kernel, hasher, jobs, tables, messages, order }.run(stream, span, &of, &besides, results)
-            };
-            let launched = put().inspect_err(|_| {
-                if if_verified > 0 {
-                    clear(stream, output, messages.messages());
-                }
-            });
-            let cleared = context.clear(&mut { stream }, memory.pointer(), round_keys.end);
-            launched.and(cleared)
+                put().inspect_err(|_| {
+                    if if_verified > 0 {
+                        clear(stream, output, messages.messages());
+                    }
+                })
+            })
         }
     }
 

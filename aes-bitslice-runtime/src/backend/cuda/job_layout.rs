@@ -196,12 +196,10 @@ impl JobLayout {
         // SAFETY: as the caller promises; the memory is freed on the stream, after the work.
         unsafe {
             capture::keep(context, stream, &(kernel.clone(), tables.clone()))?;
-            let round_keys = StreamMemory::new(context, stream, bytes)?;
-            let counters = counters.address_or(tables.place());
-            let memory = [tables.place(), runs, counters, keys.at, round_keys.pointer()];
-            let launched = expand_and_run(kernel, stream, span, jobs, of, memory);
-            let cleared = context.clear(&mut { stream }, round_keys.pointer(), bytes);
-            launched.and(cleared)
+            StreamMemory::run(context, stream, bytes, 0..bytes, |round_keys| {
+                let counters = counters.address_or(tables.place());
+                expand_and_run(kernel, stream, span, jobs, of, [tables.place(), runs, counters, keys.at, round_keys])
+            })
         }
     }
 }

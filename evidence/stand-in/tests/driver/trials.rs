@@ -57,6 +57,7 @@ pub fn main() -> ExitCode {
         calls_are_right_and_leave_nothing,
         what_is_prepared_is_checked,
         memory_at_rest_depends_on_no_secret,
+        what_cannot_be_cleared_does_not_go_back_to_a_pool,
         an_error_is_fatal_if_the_driver_says_so,
         a_call_of_the_driver_that_fails_harms_nothing,
         a_call_of_the_driver_fails_from_the_beginning_to_the_end,
@@ -162,6 +163,27 @@ pub fn memory_at_rest_depends_on_no_secret_of(machine: Machine) {
     }
     drop(opened);
     nothing_is_left();
+}
+
+/// Memory from a pool that cannot be cleared does not go back there.
+fn what_cannot_be_cleared_does_not_go_back_to_a_pool() {
+    const CLEARS: &str = "cuMemsetD8Async";
+    for case in CASES.iter().filter(|case| case.name.ends_with("under keys in memory of the device")) {
+        let what = begin(format!("{}: it is not cleared", case.name));
+        let place = case.places(1)[0];
+        let engine = place.open(1).expect("the stand-in");
+        let calls = calls_of(case, &expected(case, place), &engine, place);
+        let call = |number, fault| {
+            let bench = Bench::new(&engine, place, Some((number, fault)));
+            let found = (case.call)(&bench);
+            (bench.failed.get(), found.value.is_err(), bench.to_pools.take())
+        };
+        let last = (0..calls).rev().find(|&number| call(number, Fault::InvalidValue).0 == Some(CLEARS));
+        let (failed, is_told, to_pools) = call(last.expect("a call that clears"), Fault::Lasting);
+        assert_eq!((failed, is_told, to_pools.as_str()), (Some(CLEARS), true, ""), "{what}");
+        drop(engine);
+        ends(&what, true);
+    }
 }
 
 /// Each error of the driver, returned by one of its calls or found when a launch completes: after one that makes the context unusable all

@@ -1,9 +1,12 @@
 //! Device memory that is allocated and freed on a stream, in the order of the work there, also in a graph.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::device::driver::Driver;
 use crate::base::error::Error;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Memory for work on one stream. It is freed on drop, after what was put on the stream before.
@@ -23,6 +26,31 @@ impl StreamMemory {
         let memory = unsafe { result::malloc_async(stream, bytes) };
         let memory = context.call("cuMemAllocAsync", memory)?;
         Ok(Self { context: context.clone(), stream, memory })
+    }
+
+    /// Does work with new memory, from its start on, then clears what is `secret` of it, also if the work fails, and frees it. What cannot be
+    /// cleared does not go back to the pool of the stream, where another call would find it.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new); all the work is on the stream, and what is secret within the memory.
+    pub(crate) unsafe fn run(
+        context: &Arc<Context>,
+        stream: CUstream,
+        bytes: usize,
+        secret: Range<usize>,
+        work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        let memory = unsafe { Self::new(context, stream, bytes) }?;
+        let worked = work(memory.pointer());
+        // SAFETY: the range is within the memory, which is freed on the stream, after this.
+        let clear = || unsafe { context.clear(&mut { stream }, memory.pointer() + secret.start as u64, secret.len()) };
+        // What the driver lacked may be there again.
+        let cleared = clear().or_else(|_| clear());
+        if cleared.is_err() {
+            mem::forget(memory);
+        }
+        worked.and(cleared)
     }
 
     /// The start of the memory.
