@@ -232,30 +232,3 @@ fn why(error: &Error) -> String {
     let text = error.to_string().lines().collect::<Vec<_>>().join(" ");
     text.split(';').next().expect("the first of one or more").into()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    #[cfg(target_arch = "x86_64")]
-    use std::arch::is_x86_feature_detected;
-
-    /// Vectors that the processor has and the engine does not find would silently go untested.
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn every_kind_of_vector_is_there() {
-        let has = |isa| Isa::available().contains(&isa);
-        assert!(has(Isa::Portable));
-        assert_eq!(has(Isa::Avx2), is_x86_feature_detected!("avx2"));
-        // Gates need F, the transposition needs BW.
-        let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
-        assert_eq!(has(Isa::Avx512), avx512);
-    }
-
-    /// A GPU needs its default kernels; a CPU has every engine.
-    #[test]
-    fn the_cpu_has_an_engine_for_each_kind_of_vector() {
-        assert_eq!(Device::Cpu.find().unwrap().len(), Instructions::available().len() + Isa::available().len());
-        let is_arm = cfg!(all(target_arch = "aarch64", target_endian = "little"));
-        assert_eq!(Isa::available()[0] == Isa::Neon, is_arm);
-    }
-}

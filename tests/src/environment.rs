@@ -16,7 +16,8 @@ pub const RUN_BY: &str = "AES_BITSLICE_RUN_BY";
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
-/// Proves the stored kernels in every case, and finds all faults that are prepared; otherwise in a sample.
+/// Proves the stored kernels in every case, and finds all faults that are prepared; otherwise in a sample. Any value but `1` is a
+/// part of names of kernels: `every_stored_kernel` of `every_length` proves [these](proves) alone.
 pub const PROOFS: &str = "AES_BITSLICE_PROOFS";
 /// Tries every mutant of the printed kernels, some 8,000; otherwise a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
@@ -24,6 +25,11 @@ pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 /// Whether a switch is set to anything other than an empty value or `0`.
 pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
+}
+
+/// Whether something is proved of kernels with this name: unless [`PROOFS`] is a part of other names.
+pub fn proves(kernel: &str) -> bool {
+    !is_set(PROOFS) || std::env::var(PROOFS).is_ok_and(|names| names == "1" || kernel.contains(&names))
 }
 
 /// Whether slow GPU tests are left out.

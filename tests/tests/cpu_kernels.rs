@@ -3,10 +3,12 @@
 
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::{Blocks, Element, ghash};
+use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmEncrypt,
     GcmPart, GcmSivDecrypt, GcmSivEncrypt, Ghash, Instructions, Key, KeyBits, Nonce, XaesDecrypt, XaesEncrypt, Xts,
 };
+use aes_bitslice_tests::engines::Device;
 use aes_bitslice_tests::reference::{Reference, noise};
 
 const LONGEST: usize = 2000;
@@ -365,4 +367,23 @@ fn cmac_at_every_length() {
             }
         }
     }
+}
+
+/// Vectors that the processor has and the engine does not find would silently go untested.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn every_kind_of_vector_is_there() {
+    let has = |isa| Isa::available().contains(&isa);
+    assert!(has(Isa::Portable));
+    assert_eq!(has(Isa::Avx2), is_x86_feature_detected!("avx2"));
+    // Gates need F, the transposition needs BW.
+    let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+    assert_eq!(has(Isa::Avx512), avx512);
+}
+
+#[test]
+fn there_is_an_engine_for_each_kind_of_vector() {
+    assert_eq!(Device::Cpu.find().unwrap().len(), Instructions::available().len() + Isa::available().len());
+    let is_arm = cfg!(all(target_arch = "aarch64", target_endian = "little"));
+    assert_eq!(Isa::available()[0] == Isa::Neon, is_arm);
 }

@@ -22,13 +22,13 @@ use zeroize::Zeroizing;
 /// Bytes that are read, generated or compared at a time.
 const CHUNK: usize = 1 << 20;
 /// Bytes of the file that is generated if none is given.
-const GENERATED: usize = 256 << 20;
+const GENERATED: usize = 64 << 20;
 /// AES-128.
 const KEY_BYTES: usize = 16;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file to encrypt; it is only read [default: 256 MiB of generated data]
+    /// The file to encrypt; it is only read [default: 64 MiB of random bytes]
     file: Option<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (plain, encrypted, decrypted) =
         (args.file.clone().unwrap_or_else(|| at("data")), at("data.enc"), at("data.dec"));
     if args.file.is_none() {
-        make_file(&plain, &key)?;
+        make_file(&plain)?;
     }
     let bytes = fs::metadata(&plain)?.len();
     let (backend, description) = engine(&program)?;
@@ -126,13 +126,12 @@ fn step(title: &str) {
     say!("\n{title}");
 }
 
-/// Data without a pattern: key stream from a nonce that is used for nothing else.
-fn make_file(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
-    let mut stream = Ctr128BE::<Aes128>::new(key.into(), &[0xff; 16].into());
+/// Data without a pattern.
+fn make_file(path: &Path) -> Result<()> {
     let mut file = File::create(path)?;
     let mut chunk = vec![0; CHUNK];
     for _ in 0..GENERATED / CHUNK {
-        stream.apply_keystream(&mut chunk);
+        getrandom::fill(&mut chunk)?;
         file.write_all(&chunk).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     Ok(())
@@ -178,8 +177,9 @@ fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<(
         b.by_ref().take(CHUNK as u64).read_to_end(&mut right)?;
         change(&mut left);
         ensure!(left.len() == right.len(), "the lengths differ");
-        if let Some(i) = left.iter().zip(&right).position(|(x, y)| x != y) {
-            bail!("byte {} differs", at + i);
+        if *left != right {
+            let first = left.iter().zip(&right).take_while(|(x, y)| x == y).count();
+            bail!("byte {} differs", at + first);
         }
         if left.is_empty() {
             return Ok(());
