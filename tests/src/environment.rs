@@ -27,7 +27,7 @@ pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
-/// Whether something is proved of kernels with this name: unless [`PROOFS`] is a part of other names.
+/// Whether a kernel with this name is proved: every one, unless [`PROOFS`] is a part of names, and not of this one.
 pub fn proves(kernel: &str) -> bool {
     !is_set(PROOFS) || std::env::var(PROOFS).is_ok_and(|names| names == "1" || kernel.contains(&names))
 }

@@ -121,6 +121,7 @@ fn every_stored_kernel() {
             chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..case }));
         }
     }
+    assert!(!chosen.is_empty(), "no kernel is named as {PROOFS} says");
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();

@@ -222,9 +222,9 @@ impl GcmJobLayout {
     ///
     /// # Errors
     /// [`Error::Jobs`] for another number of bytes of keys or nonces than the messages need, fewer of additional data, or any of that where the
-    /// layout has none; for null; for keys, tags and verdicts that are not at multiples of 4 bytes. [`Error::TagLength`] for shorter tags, [`Error::Batch`] for a range that ends
-    /// after the data, [`Error::Overlap`] if memory that is written overlaps other memory of the call, and any error the driver reports. After
-    /// an error of the driver, discard output, tags and verdicts.
+    /// layout has none; for null; for keys, tags and verdicts that are not at multiples of 4 bytes. [`Error::TagLength`] for shorter tags,
+    /// [`Error::Batch`] for a range that ends after the data, [`Error::Overlap`] if memory that is written overlaps other memory of the call,
+    /// and any error the driver reports. After an error of the driver, discard output, tags and verdicts.
     pub unsafe fn run_raw(
         &self,
         stream: CUstream,

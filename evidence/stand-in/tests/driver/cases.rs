@@ -1,7 +1,8 @@
 //! Calls, each with small data.
 
 use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaSlice;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut, DeviceRepr};
+use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
 use aes_bitslice_runtime::{
     Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
     GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmMessage, GcmSivDecrypt,
@@ -110,7 +111,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 35] = [
+pub const CASES: [Case; 36] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -179,15 +180,8 @@ pub const CASES: [Case; 35] = [
     }),
     case("GCM decryption of many messages", On::Device, Verified::Messages, |bench| {
         let (nonces, mut data) = (nonces(), bench.noise(14, MESSAGES[3].1 as usize + 5));
-        let mut tags = Vec::new();
-        for (message, nonce) in MESSAGES.iter().zip(&nonces) {
-            let range = message.0 as usize..message.1 as usize;
-            let (secret, tag) = others::gcm(&bench.keys()[..16], nonce, b"header", &data[range.clone()]);
-            data[range].copy_from_slice(&secret);
-            tags.push(Tag::new(&tag).unwrap());
-        }
-        // One of them is not authentic.
-        tags[1] = tags[0];
+        let keys = bench.keys();
+        let tags = sealed(&mut data, |_| &keys[..16], |n| &nonces[n]).map(|tag| Tag::new(&tag).unwrap());
         bench.run_with_output(&bench.key(16), GcmDecryptBatch::new(&messages(&nonces), &tags).unwrap(), &data)
     }),
     case("GCM encryption of equally long messages", On::Device, Verified::Nothing, |bench| {
@@ -225,34 +219,17 @@ pub const CASES: [Case; 35] = [
     }),
     case("GCM decryption under many keys", On::OnlyDevice, Verified::Messages, |bench| {
         let (keys, mut data) = (bench.noise(26, 96), bench.noise(25, MESSAGES[3].1 as usize + 5));
-        let mut tags = Vec::new();
-        for job in gcm_jobs(&keys) {
-            let range = job.range.start as usize..job.range.end as usize;
-            let (secret, tag) = others::gcm(job.key, &job.nonce, job.aad, &data[range.clone()]);
-            data[range].copy_from_slice(&secret);
-            tags.push(Tag::new(&tag).unwrap());
-        }
-        // One of them is not authentic.
-        tags[1] = tags[0];
+        let tags = sealed(&mut data, |n| &keys[24 * n..][..24], |_| &[5; 12]).map(|tag| Tag::new(&tag).unwrap());
         run_under_own_keys(bench, GcmDecryptJobs::new(&gcm_jobs(&keys), &tags).unwrap(), &data)
     }),
     case("GCM decryption under few keys", On::OnlyDevice, Verified::Messages, |bench| {
         let (keys, mut data) = (bench.noise(26, 48), bench.noise(25, MESSAGES[3].1 as usize + 5));
         let (numbers, nonces) = ([0, 1, 0, 1], [[5; 12], [5; 12], [6; 12], [6; 12]]);
-        let mut tags = Vec::new();
-        for ((number, nonce), (from, to)) in numbers.into_iter().zip(&nonces).zip(MESSAGES) {
-            let range = from as usize..to as usize;
-            let (secret, tag) =
-                others::gcm(&keys[24 * number as usize..][..24], nonce, b"header", &data[range.clone()]);
-            data[range].copy_from_slice(&secret);
-            tags.extend(tag);
-        }
-        // One of them is not authentic.
-        tags.copy_within(..16, 16);
+        let tags = sealed(&mut data, |n| &keys[24 * numbers[n] as usize..][..24], |n| &nonces[n]);
         let keys = JobKeys::numbered(KeyBits::Aes192, &keys, &numbers);
         let ranges = MESSAGES.map(|(from, to)| from..to);
         let (ranges, nonces, aads) = (Ranges::from(&ranges[..]), Nonces::from(&nonces[..]), Aads::shared(b"header"));
-        let jobs = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, &tags, 16).unwrap();
+        let jobs = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags.as_flattened(), 16).unwrap();
         run_under_own_keys(bench, jobs.by_key_from(0), &data)
     }),
     case("the same number of bytes under each key", On::OnlyDevice, Verified::Nothing, |bench| {
@@ -295,16 +272,15 @@ pub const CASES: [Case; 35] = [
     }),
     case("GCM decryption under keys in memory of the device", On::OnlyDevice, Verified::Messages, |bench| {
         let (keys, mut data) = (bench.noise(35, 128), bench.noise(37, MESSAGES[3].1 as usize + 5));
-        let mut tags = Vec::new();
-        for (n, (from, to)) in MESSAGES.into_iter().enumerate() {
-            let range = from as usize..to as usize;
-            let (secret, tag) = others::gcm(&keys[32 * n..][..32], &[n as u8; 12], b"header", &data[range.clone()]);
-            data[range].copy_from_slice(&secret);
-            tags.extend(tag);
-        }
-        // One of them is not authentic.
-        tags.copy_within(..16, 16);
-        gcm_under_keys_there(bench, &keys, &data, Some(&tags))
+        let nonces = nonces();
+        let tags = sealed(&mut data, |n| &keys[32 * n..][..32], |n| &nonces[n]);
+        gcm_under_keys_there(bench, &keys, &data, Some(tags.as_flattened()))
+    }),
+    case("GCM decryption of messages that arrays describe", On::OnlyDevice, Verified::Messages, |bench| {
+        let (nonces, mut data) = (nonces(), bench.noise(38, MESSAGES[3].1 as usize + 5));
+        let keys = bench.keys();
+        let tags = sealed(&mut data, |_| &keys[..32], |n| &nonces[n]);
+        described(bench, &nonces.concat(), &data, &tags)
     }),
     case("opening a file in chunks", On::Host, Verified::Nothing, |bench| {
         let file = file();
@@ -349,6 +325,18 @@ fn messages(nonces: &[Vec<u8>; 4]) -> Vec<GcmMessage<'_>> {
     MESSAGES.iter().zip(nonces.iter().map(|nonce| &nonce[..])).map(message).collect()
 }
 
+/// Encrypts [`MESSAGES`] in the data, each under its key and with its nonce, and returns their tags, with which one of them is not authentic.
+fn sealed<'a>(data: &mut [u8], key: impl Fn(usize) -> &'a [u8], nonce: impl Fn(usize) -> &'a [u8]) -> [[u8; 16]; 4] {
+    let mut tags = std::array::from_fn(|n| {
+        let range = MESSAGES[n].0 as usize..MESSAGES[n].1 as usize;
+        let (secret, tag) = others::gcm(key(n), nonce(n), b"header", &data[range.clone()]);
+        data[range].copy_from_slice(&secret);
+        tag
+    });
+    tags[1] = tags[0];
+    tags
+}
+
 /// [`MESSAGES`], each under its own key.
 fn gcm_jobs(keys: &[u8]) -> Vec<GcmJob<'_>> {
     let job = |(&(from, to), key)| GcmJob { key, nonce: [5; 12], aad: b"header", range: from..to };
@@ -389,18 +377,56 @@ fn gcm_under_keys_there(bench: &Bench<'_>, keys: &[u8], data: &[u8], tags: Optio
         }
         Ok(String::new())
     });
-    // An error that is found late is an error of the caller's stream.
-    let lost = |error| Error::Cuda { call: "a copy".into(), code: format!("{error:?}") };
     let made = |_| match tags {
-        None => {
-            let tags = bench.stream().clone_dtoh(&of_messages).map_err(lost)?;
-            Ok(format!("{:?}", tags.as_chunks::<16>().0))
-        }
-        Some(_) => {
-            let verdicts = bench.stream().clone_dtoh(&verdicts).map_err(lost)?;
-            let failed: Vec<_> = (0..4).filter(|n| verdicts[*n] != 0).collect();
-            Ok(format!("OpenedBatch {{ failed: {failed:?} }}"))
-        }
+        None => Ok(format!("{:?}", back(bench, &of_messages)?.as_chunks::<16>().0)),
+        Some(_) => which_failed(bench, &verdicts),
+    };
+    Outcome { value: outcome.value.and_then(made), ..outcome }
+}
+
+/// What is in memory of the device. An error that is found late is an error of the caller's stream.
+fn back<T: DeviceRepr>(bench: &Bench<'_>, memory: &CudaSlice<T>) -> Result<Vec<T>, Error> {
+    let lost = |error| Error::Cuda { call: "a copy".into(), code: format!("{error:?}") };
+    bench.stream().clone_dtoh(memory).map_err(lost)
+}
+
+/// What verdicts in memory of the device say, as a call on host memory says it.
+fn which_failed(bench: &Bench<'_>, verdicts: &CudaSlice<u32>) -> Result<String, Error> {
+    let verdicts = back(bench, verdicts)?;
+    let failed: Vec<_> = (0..4).filter(|n| verdicts[*n] != 0).collect();
+    Ok(format!("OpenedBatch {{ failed: {failed:?} }}"))
+}
+
+/// Decrypts [`MESSAGES`], which arrays in memory of the device describe, if it has kernels for that.
+fn described(bench: &Bench<'_>, nonces: &[u8], data: &[u8], tags: &[[u8; 16]; 4]) -> Outcome {
+    let (key, ranges) = (bench.key(32), MESSAGES.map(|(from, to)| from..to));
+    let (ranges, of_host, aads) =
+        (Ranges::from(&ranges[..]), Nonces::from(nonces.as_chunks().0), Aads::shared(b"header"));
+    let on_host = GcmDecryptBatch::from_arrays(&ranges, &of_host, &aads, tags.as_flattened(), 16).unwrap();
+    if bench.place == Place::Host || bench.engine.cuda_context().unwrap().compute_capability().unwrap().0 < 9 {
+        return bench.run_with_output(&key, on_host, data);
+    }
+    let cipher = bench.cipher(&key);
+    let pairs = MESSAGES.map(|(from, to)| [from.to_le_bytes(), to.to_le_bytes()]);
+    let there =
+        [pairs.as_flattened().as_flattened(), nonces, b"header", tags.as_flattened()].map(|bytes| there(bench, bytes));
+    let mut verdicts = bench.stream().clone_htod(&[0x5a5a_5a5a_u32; 4]).expect("memory of the device");
+    let mut fault = bench.stream().clone_htod(&[0x5a5a_5a5a_u32; 2]).expect("memory of the device");
+    let outcome = bench.on_device(data, |stream, data| {
+        let [pairs, nonces, aad, expected] = there.each_ref().map(|memory| memory.device_ptr(stream).0);
+        let ranges = DeviceRanges::pairs(IntegerType::U64, pairs);
+        let batch = DeviceBatch::new(4, ranges, DeviceNonces::each(nonces), DeviceAads::shared(aad, 6))?;
+        let tags = DeviceTags::Verify { expected, tag_bytes: 16, verdicts: verdicts.device_ptr_mut(stream).0 };
+        let (fault, bytes) = (fault.device_ptr_mut(stream).0, data.len() as u64);
+        let (data, _written) = data.device_ptr_mut(stream);
+        // SAFETY: all of it outlives the work, which is on the stream on which it is read and freed.
+        unsafe { cipher.device()?.run_raw_described(stream.cu_stream(), &batch, tags, data, data, bytes, fault)? };
+        Ok(String::new())
+    });
+    let made = |_| {
+        let fault = back(bench, &fault)?;
+        DeviceBatch::check([fault[0], fault[1]])?;
+        which_failed(bench, &verdicts)
     };
     Outcome { value: outcome.value.and_then(made), ..outcome }
 }
