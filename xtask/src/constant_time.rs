@@ -16,6 +16,7 @@ use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_gen::check::sample;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
@@ -37,7 +38,13 @@ pub struct Args {
     /// Also compile for these architectures, such as sm_75,sm_100
     #[arg(long, value_delimiter = ',', value_parser = crate::secrets::architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
+    /// Of the kernels printed for a key, and of those in OpenCL C, one in three, chosen by AES_BITSLICE_TURN: to compile them takes longest
+    #[arg(long, conflicts_with = "ptx")]
+    sample: bool,
 }
+
+/// A sample of kernels that are compiled here is one in this many.
+const SAMPLE: usize = 3;
 
 /// The architecture whose machine code of table kernels is listed.
 const LISTED: u32 = 90;
@@ -88,7 +95,11 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     } else {
         Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?)
     };
-    let (opencl, of_keys) = if args.ptx { (vec![], vec![]) } else { (opencl(), of_keys()) };
+    let (mut opencl, mut of_keys) = if args.ptx { (vec![], vec![]) } else { (opencl(), of_keys()) };
+    if args.sample {
+        opencl = sample(0, SAMPLE, opencl).collect();
+        of_keys = sample(0, SAMPLE, of_keys).collect();
+    }
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());
     say!("{:40}  {:12}  {:>8}  {:>8}", "kernel", "code", "all", "secret");
     let cuda =
@@ -297,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_stored_ptx_is_constant_time_but_for_tables() {
-        run(&files::root(), &Args { ptx: true, arch: vec![] }).unwrap();
+        run(&files::root(), &Args { ptx: true, arch: vec![], sample: false }).unwrap();
     }
 
     /// Every entry point of every stored kernel is analysed, or is a table kernel's.

@@ -203,6 +203,107 @@ const fn affine(which: u8) -> u8 {
     table
 }
 
+/// Functions of the inputs of a cell, whichever it is, each with what its bit is computed from. Few are computed in all cells, so that a bit
+/// is remembered as the number of one.
+struct Functions {
+    numbers: Products,
+    all: Vec<Prepared>,
+    numbered: HashMap<Table, u32>,
+    /// The last table of three bits, what it was applied to, and the result: the bits of a word have the same, one after the other.
+    last: Option<(u8, [Function; 3], Function)>,
+    /// The sums of inputs, by mask.
+    sums: Vec<Function>,
+    of_bytes: HashMap<Byte, [Function; 8]>,
+}
+
+/// A table of bytes, applied to eight sums of a cell's inputs, least significant bit first: their masks, and where 1 is added.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Byte {
+    table: [u8; 256],
+    masks: [u8; 8],
+    constants: u8,
+}
+
+/// A function by its number, plus 1 or not. Those with numbers are 0 where all inputs are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Function {
+    number: u32,
+    complement: bool,
+}
+
+impl Function {
+    /// The first that gets a number.
+    const ZERO: Self = Self { number: 0, complement: false };
+
+    fn complement_if(self, complement: bool) -> Self {
+        Self { complement: self.complement ^ complement, ..self }
+    }
+}
+
+struct Prepared {
+    table: Table,
+    /// The sum of the numbers of its products.
+    products: FieldElement,
+    /// The inputs that are terms.
+    single: u8,
+}
+
+impl Functions {
+    fn new(numbers: Products) -> Self {
+        let mut functions =
+            Self { numbers, all: vec![], numbered: HashMap::new(), last: None, sums: vec![], of_bytes: HashMap::new() };
+        functions.sums = (0..=255).map(|mask| functions.of(sum_of_inputs(mask))).collect();
+        functions
+    }
+
+    fn of(&mut self, table: Table) -> Function {
+        let complement = table[0] & 1 == 1;
+        let table = complement_if(table, complement);
+        let number = *self.numbered.entry(table).or_insert_with(|| {
+            // Terms of one input, by the definition of the normal form.
+            let single = (0..8).fold(0, |single, input| {
+                let x = 1 << input;
+                single | ((table[x / 64] >> (x % 64) & 1) as u8) << input
+            });
+            self.all.push(Prepared { table, products: self.numbers.sum(table), single });
+            u32::try_from(self.all.len() - 1).expect("few functions")
+        });
+        Function { number, complement }
+    }
+
+    fn apply(&mut self, table: u8, operands: [Function; 3]) -> Function {
+        if let Some((last, of, function)) = self.last
+            && (last, of) == (table, operands)
+        {
+            return function;
+        }
+        let tables =
+            operands.map(|Function { number, complement }| complement_if(self.all[number as usize].table, complement));
+        let function = self.of(apply(table, tables));
+        self.last = Some((table, operands, function));
+        function
+    }
+
+    /// The bits of a byte of a table, least significant first.
+    fn of_byte(&mut self, asked: Byte) -> [Function; 8] {
+        if let Some(known) = self.of_bytes.get(&asked) {
+            return *known;
+        }
+        let Byte { table, masks, constants } = &asked;
+        let mut outputs = [NONE; 8];
+        for x in 0..256 {
+            let changes = (0..8).fold(0, |byte, i| byte | ((masks[i] & x as u8).count_ones() as u8 & 1) << i);
+            let output = table[usize::from(constants ^ changes)];
+            for (i, table) in outputs.iter_mut().enumerate() {
+                table[x / 64] |= u64::from(output >> i & 1) << (x % 64);
+            }
+        }
+        let functions = outputs.map(|output| self.of(output));
+        self.of_bytes.insert(asked, functions);
+        functions
+    }
+}
+
 /// Applies a table of three bits to functions of a cell.
 fn apply(table: u8, operands: [Table; 3]) -> Table {
     std::array::from_fn(|n| {
@@ -230,16 +331,15 @@ struct Cell {
 /// All cells of a computation, and the fingerprints of what is multiplied in them.
 pub struct Cells {
     random: Random,
-    numbers: Products,
+    functions: Functions,
     cells: Vec<Cell>,
     /// The sums of its inputs that a cell is known by.
     known_by: Vec<u8>,
     /// Those sums of each cell, by half of their fingerprint.
     sums: HashMap<u64, (u32, u8), Fingerprints>,
     /// Other functions of the inputs of a cell: the most recently computed, and those before them.
-    products: [HashMap<u128, (u32, Table), Fingerprints>; 2],
+    products: [HashMap<u128, (u32, Function), Fingerprints>; 2],
     recent: usize,
-    tables_of_sums: Vec<Table>,
 }
 
 /// A computation that cannot be brought into the one form.
@@ -264,14 +364,13 @@ impl Cells {
     fn known_by(known_by: Vec<u8>) -> Self {
         let mut random = Random::default();
         Self {
-            numbers: Products::new(&mut random),
+            functions: Functions::new(Products::new(&mut random)),
             random,
             cells: vec![],
             known_by,
             sums: HashMap::default(),
             products: Default::default(),
             recent: RECENT,
-            tables_of_sums: (0..=255).map(sum_of_inputs).collect(),
         }
     }
 
@@ -296,13 +395,11 @@ impl Cells {
     }
 
     /// The bit that a function of a cell's inputs gives.
-    fn bit(&self, cell: u32, table: Table) -> Bit {
+    fn bit(&self, cell: u32, function: Function) -> Bit {
         let Cell { inputs, number } = &self.cells[cell as usize];
-        let at = |x: usize| table[x / 64] >> (x % 64) & 1 == 1;
-        let products = Bit::of_number((self.numbers.sum(table) * *number).into());
-        // Terms of one input, by the definition of the normal form.
-        let single = (0..8).filter(|input| at(0) != at(1 << input));
-        single.fold(products ^ Bit::constant(at(0)), |sum, input| sum ^ inputs[input])
+        let Prepared { products, single, .. } = &self.functions.all[function.number as usize];
+        let sum = Bit::of_number((*products * *number).into()) ^ Bit::constant(function.complement);
+        (0..8).filter(|input| single >> input & 1 == 1).fold(sum, |sum, input| sum ^ inputs[input])
     }
 
     /// The cell whose inputs sum to a bit, possibly plus 1: which inputs, as a mask, and whether 1 is added.
@@ -315,21 +412,21 @@ impl Cells {
     }
 
     /// Cells whose inputs a bit is a function of, and which function: as it was computed before, and as a sum of inputs.
-    fn functions(&self, bit: Bit) -> impl Iterator<Item = (u32, Table)> {
+    fn functions(&self, bit: Bit) -> impl Iterator<Item = (u32, Function)> {
         let (product, constant) = bit.split();
         let computed = self.products.iter().find_map(move |products| products.get(&product.0));
-        let computed = computed.map(|&(cell, table)| (cell, complement_if(table, constant)));
-        let table = |(cell, mask, constant)| (cell, complement_if(self.tables_of_sums[usize::from(mask)], constant));
-        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit).map(table)).flatten())
+        let computed = computed.map(|&(cell, function)| (cell, function.complement_if(constant)));
+        let of_sum = |(cell, mask, constant)| (cell, self.functions.sums[usize::from(mask)].complement_if(constant));
+        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit).map(of_sum)).flatten())
     }
 
-    fn remember(&mut self, bit: Bit, cell: u32, table: Table) {
+    fn remember(&mut self, bit: Bit, cell: u32, function: Function) {
         let (product, constant) = bit.split();
         if self.products[0].len() >= self.recent {
             self.products.swap(0, 1);
             self.products[0].clear();
         }
-        self.products[0].insert(product.0, (cell, complement_if(table, constant)));
+        self.products[0].insert(product.0, (cell, function.complement_if(constant)));
     }
 
     /// A function of three bits, by its table: bit `4a + 2b + c` is the output for `a, b, c`.
@@ -352,14 +449,15 @@ impl Cells {
             let sum = sum(which) ^ Bit::constant(which >> 3 == 1);
             // A sum of functions of a cell may be multiplied later.
             if (0..3).filter(|&i| chosen(which, i).as_constant().is_none()).count() > 1
-                && let Some((cell, tables)) = self.in_one_cell(operands)
+                && let Some((cell, functions)) = self.in_one_cell(operands)
             {
-                self.remember(sum, cell, apply(table, tables));
+                let function = self.functions.apply(table, functions);
+                self.remember(sum, cell, function);
             }
             return Ok(sum);
         }
-        if let Some((cell, tables)) = self.in_one_cell(operands) {
-            return Ok(self.product(cell, apply(table, tables)));
+        if let Some((cell, functions)) = self.in_one_cell(operands) {
+            return Ok(self.product(cell, table, functions));
         }
         // An operand that is only added may be any bit.
         for i in 0..3 {
@@ -367,33 +465,34 @@ impl Cells {
             if (table & with) >> (4 >> i) ^ table & !with == !with {
                 let mut multiplied = operands;
                 multiplied[i] = Bit::ZERO;
-                let (cell, tables) = self.in_one_cell(multiplied).ok_or(NoCell)?;
-                return Ok(self.product(cell, apply(table, tables)) ^ operands[i]);
+                let (cell, functions) = self.in_one_cell(multiplied).ok_or(NoCell)?;
+                return Ok(self.product(cell, table, functions) ^ operands[i]);
             }
         }
         Err(NoCell)
     }
 
-    /// The bit of a function of a cell's inputs, which may be multiplied later.
-    fn product(&mut self, cell: u32, table: Table) -> Bit {
-        let bit = self.bit(cell, table);
-        self.remember(bit, cell, table);
+    /// The bit of a table of three functions of a cell's inputs, which may be multiplied later.
+    fn product(&mut self, cell: u32, table: u8, functions: [Function; 3]) -> Bit {
+        let function = self.functions.apply(table, functions);
+        let bit = self.bit(cell, function);
+        self.remember(bit, cell, function);
         bit
     }
 
     /// The cell that all of these bits are functions of, and which functions.
-    fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Table; 3])> {
+    fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Function; 3])> {
         let first = *bits.iter().find(|bit| bit.as_constant().is_none())?;
         self.functions(first).find_map(|(cell, function)| {
-            let mut tables = [function; 3];
-            for (table, bit) in tables.iter_mut().zip(bits) {
-                *table = match bit.as_constant() {
-                    Some(constant) => complement_if(NONE, constant),
+            let mut functions = [function; 3];
+            for (of_bit, bit) in functions.iter_mut().zip(bits) {
+                *of_bit = match bit.as_constant() {
+                    Some(constant) => Function::ZERO.complement_if(constant),
                     None if bit == first => function,
                     None => self.functions(bit).find(|(of, _)| *of == cell)?.1,
                 };
             }
-            Some((cell, tables))
+            Some((cell, functions))
         })
     }
 
@@ -412,26 +511,13 @@ impl Cells {
         }
         let sums = bits.map(|bit| self.as_sum(bit));
         let (cell, ..) = sums[0].ok_or(NoCell)?;
-        // The byte where all inputs are 0, and what each input changes in it.
-        let (mut byte, mut changes) = (0, [0; 8]);
+        let mut asked = Byte { table: *table, masks: [0; 8], constants: 0 };
         for (i, sum) in sums.into_iter().enumerate() {
             let (_, mask, constant) = sum.filter(|(of, ..)| *of == cell).ok_or(NoCell)?;
-            byte |= u8::from(constant) << i;
-            changes.iter_mut().enumerate().for_each(|(input, change)| *change |= (mask >> input & 1) << i);
+            asked.masks[i] = mask;
+            asked.constants |= u8::from(constant) << i;
         }
-        let mut outputs = [NONE; 8];
-        // In the order of a Gray code, in which one input changes at a time.
-        let mut x = 0usize;
-        for step in 1..=256usize {
-            let output = table[usize::from(byte)];
-            for (i, table) in outputs.iter_mut().enumerate() {
-                table[x / 64] |= u64::from(output >> i & 1) << (x % 64);
-            }
-            let input = step.trailing_zeros() as usize % 8;
-            x ^= 1 << input;
-            byte ^= changes[input];
-        }
-        Ok(outputs.map(|output| self.bit(cell, output)))
+        Ok(self.functions.of_byte(asked).map(|function| self.bit(cell, function)))
     }
 
     /// A cell of these inputs.
@@ -504,14 +590,18 @@ mod tests {
         let table: Table = std::array::from_fn(|i| 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(i as u64 + 3));
         let at = |x: usize| table[x / 64] >> (x % 64) & 1;
         let is_term = |m: &usize| (0..256).filter(|x| x & !m == 0).fold(0, |sum, x| sum ^ at(x)) == 1;
-        let sum = (0..256).filter(is_term).fold(Bit::ZERO, |sum, m| sum ^ cells.bit(0, product_of(m)));
-        assert_eq!(cells.bit(0, table), sum);
-        assert_eq!(cells.bit(0, product_of(0)), Bit::ONE);
-        assert_eq!(cells.bit(0, product_of(1 << 5)), inputs[5]);
+        let bit = |cells: &mut Cells, cell, table| {
+            let function = cells.functions.of(table);
+            cells.bit(cell, function)
+        };
+        let sum = (0..256).filter(is_term).fold(Bit::ZERO, |sum, m| sum ^ bit(&mut cells, 0, product_of(m)));
+        assert_eq!(bit(&mut cells, 0, table), sum);
+        assert_eq!(bit(&mut cells, 0, product_of(0)), Bit::ONE);
+        assert_eq!(bit(&mut cells, 0, product_of(1 << 5)), inputs[5]);
         // Each product has its own number in each cell.
         let others = std::array::from_fn(|_| cells.unknown());
         cells.add(others).unwrap();
-        let mut all: Vec<Bit> = (0..512).map(|m| cells.bit(m as u32 / 256, product_of(m % 256))).collect();
+        let mut all: Vec<Bit> = (0..512).map(|m| bit(&mut cells, m as u32 / 256, product_of(m % 256))).collect();
         all.sort_unstable_by_key(|bit| bit.0);
         all.dedup();
         assert_eq!(all.len(), 511, "all but the two that are 1");
