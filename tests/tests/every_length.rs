@@ -127,9 +127,12 @@ fn every_stored_kernel() {
         let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
         assert!(proved.tiles > 0 && proved.ways > proved.tiles);
         if case.entry == Entry::Blocks {
-            let (ways, tiles) = ways(manifest.mode().unwrap(), case.place);
+            let mode = manifest.mode().unwrap();
+            let (ways, tiles) = ways(mode, case.place);
             assert_eq!(proved.tiles, tiles * warps);
-            assert!(ways.is_none_or(|ways| proved.ways == ways * warps), "{} ways", proved.ways);
+            // Of CBC, the first warp's share may be the first of all, before which is the IV.
+            let first = if mode == Mode::CbcDecrypt && case.followed.0 == 0 { 2 } else { 0 };
+            assert!(ways.is_none_or(|ways| proved.ways == ways * warps + first), "{} ways", proved.ways);
         }
     });
 }
