@@ -4,7 +4,7 @@
 use aes_bitslice_analysis::proof::every_length::counters::Carries;
 use aes_bitslice_analysis::proof::every_length::ends::Ends;
 use aes_bitslice_analysis::proof::every_length::units::Place;
-use aes_bitslice_analysis::proof::every_length::{Case, prove};
+use aes_bitslice_analysis::proof::every_length::{Case, Proved, prove};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
@@ -12,6 +12,7 @@ use aes_bitslice_core::mode::{Mode, State};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::environment::{PROOFS, is_set, proves, sample, turn};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// The kernels that are stored as PTX and called constant-time.
 fn kernels() -> Vec<(Manifest, &'static str)> {
@@ -56,22 +57,14 @@ fn stretches() -> Vec<(Place, Ends)> {
     some.flat_map(of_place).filter(|(_, ends)| steals(ends)).collect()
 }
 
-/// All cases of a kernel, except for the warp that is followed: here the first and the last.
+/// All cases of a kernel, of one warp.
 fn cases(manifest: &Manifest) -> Vec<Case> {
     let warps = manifest.threads as usize / 32;
     let has_counters = manifest.mode().is_ok_and(|mode| mode.state() == State::Counters);
     let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
     let carries = &carries;
     let of_key = |key_bits| {
-        let case = Case {
-            entry: Entry::Blocks,
-            key_bits,
-            warps,
-            followed: (0, warps - 1),
-            carries: None,
-            place: None,
-            ends: None,
-        };
+        let case = Case { entry: Entry::Blocks, key_bits, warps, warp: 0, carries: None, place: None, ends: None };
         if manifest.mode().is_ok_and(Mode::has_tweaks) {
             let of_place = |place| ENTRIES.map(|entry| Case { entry, place: Some(place), ..case });
             return places().into_iter().flat_map(of_place).collect::<Vec<_>>();
@@ -98,9 +91,20 @@ fn ways(mode: Mode, place: Option<Place>) -> (Option<usize>, usize) {
     }
 }
 
+/// Proofs of a case for these warps of a thread block, each of which must have shared memory of its own.
+fn prove_warps(manifest: &Manifest, ptx: &str, case: &Case, warps: Vec<usize>) -> Result<Vec<Proved>, String> {
+    let of_warp = |warp| prove(manifest, ptx, &Case { warp, ..*case });
+    let proved = warps.into_par_iter().map(of_warp).collect::<Result<Vec<_>, _>>()?;
+    let all: BTreeSet<u64> = proved.iter().flat_map(|one| &one.shared).copied().collect();
+    if all.len() < proved.iter().map(|one| one.shared.len()).sum() {
+        return Err("two warps write to the same shared memory during their tiles".into());
+    }
+    Ok(proved)
+}
+
 /// Every kernel is proved, on thread blocks as the runtime launches them: by turns a quarter of the kernels, each with one warp and case, other
-/// ones in each turn; or, where all cases are proved, with all of them for the first and the last warp, and those of one key length, and of
-/// counters one, for all warps.
+/// ones in each turn; or, where all cases are proved, with all of them for the first and the last warp, in XTS for one warp and key length by
+/// turns, and of each entry point one case for all warps.
 #[test]
 fn every_stored_kernel() {
     let kernels = kernels();
@@ -109,30 +113,37 @@ fn every_stored_kernel() {
     let mut chosen = vec![];
     let kernels = kernels.iter().filter(|(manifest, _)| proves(&manifest.kernel));
     for (n, (manifest, ptx)) in sample(0, step, kernels.enumerate()) {
-        let all = cases(manifest);
-        if is_set(PROOFS) {
-            let last = ENTRIES.into_iter().filter_map(|entry| all.iter().rfind(|case| case.entry == entry));
-            chosen.extend(last.map(|case| (manifest, ptx, Case { followed: (0, 1), ..*case })));
-            chosen.extend(all.into_iter().map(|case| (manifest, ptx, case)));
-        } else {
-            let (turn, one) = (turn() / step + 5 * n, all[0]);
+        let (all, warps) = (cases(manifest), manifest.threads as usize / 32);
+        if !is_set(PROOFS) {
             // With all cases for each warp.
-            let case = all[turn / one.warps % all.len()];
-            chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..case }));
+            let turn = turn() / step + 5 * n;
+            chosen.push((manifest, ptx, all[turn / warps % all.len()], vec![turn % warps]));
+            continue;
+        }
+        let last = ENTRIES.into_iter().filter_map(|entry| all.iter().rfind(|case| case.entry == entry));
+        chosen.extend(last.map(|case| (manifest, ptx, *case, (0..warps).collect())));
+        if manifest.mode().is_ok_and(Mode::has_tweaks) {
+            let of_key = all.len() / KeyBits::ALL.len();
+            let by_turns = (0..of_key).map(|n| (manifest, ptx, all[n % 3 * of_key + n], vec![n / 3 % warps]));
+            chosen.extend(by_turns);
+        } else {
+            chosen.extend(all.into_iter().map(|case| (manifest, ptx, case, vec![0, warps - 1])));
         }
     }
     assert!(!chosen.is_empty(), "no kernel is named as {PROOFS} says");
-    chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
-        let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
-        let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
-        assert!(proved.tiles > 0 && proved.ways > proved.tiles);
-        if case.entry == Entry::Blocks {
-            let mode = manifest.mode().unwrap();
-            let (ways, tiles) = ways(mode, case.place);
-            assert_eq!(proved.tiles, tiles * warps);
-            // Of CBC, the first warp's share may be the first of all, before which is the IV.
-            let first = if mode == Mode::CbcDecrypt && case.followed.0 == 0 { 2 } else { 0 };
-            assert!(ways.is_none_or(|ways| proved.ways == ways * warps + first), "{} ways", proved.ways);
+    chosen.into_par_iter().for_each(|(manifest, ptx, case, warps)| {
+        let proved = prove_warps(manifest, ptx, &case, warps.clone());
+        let proved = proved.unwrap_or_else(|why| panic!("{}, {case:?}, {warps:?}: {why}", manifest.kernel));
+        for (warp, proved) in warps.into_iter().zip(proved) {
+            assert!(proved.tiles > 0 && proved.ways > proved.tiles);
+            if case.entry == Entry::Blocks {
+                let mode = manifest.mode().unwrap();
+                let (ways, tiles) = ways(mode, case.place);
+                assert_eq!(proved.tiles, tiles);
+                // Of CBC, the first warp's share may be the first of all, before which is the IV.
+                let first = if mode == Mode::CbcDecrypt && warp == 0 { 2 } else { 0 };
+                assert!(ways.is_none_or(|ways| proved.ways == ways + first), "{} ways", proved.ways);
+            }
         }
     });
 }
@@ -148,10 +159,10 @@ fn stolen_ciphertext() {
         let (turn, step) = (turn() + 5 * n, if is_set(PROOFS) { 1 } else { all.len() });
         let sampled = all.iter().cycle().skip(101 * turn % all.len()).step_by(step).take(all.len() / step);
         for (n, &(place, ends)) in sampled.enumerate() {
-            let followed = (if is_set(PROOFS) { 0 } else { turn % warps }, warps);
+            let warp = if is_set(PROOFS) { 0 } else { turn % warps };
             let key_bits = KeyBits::ALL[(turn + n) % 3];
             let (place, ends, carries) = (Some(place), Some(ends), None);
-            chosen.push((manifest, ptx, Case { entry: Entry::Bytes, key_bits, warps, followed, carries, place, ends }));
+            chosen.push((manifest, ptx, Case { entry: Entry::Bytes, key_bits, warps, warp, carries, place, ends }));
         }
     }
     assert!(chosen.len() > 1);
@@ -404,12 +415,15 @@ fn faults_are_found() {
         cases.retain(|case| case.place.is_none_or(|place| place.before == [0, 0]));
         // What is lost of a carry shows where all carry, in the last case; the others show in each: none is empty.
         let case = cases[if expected == "not known" { cases.len() - 1 } else { n % cases.len() }];
-        // The IV is before the share of warp 0.
-        let first = usize::from(!what.contains("IV"));
-        let followed = (first, if expected == "two warps" { case.warps - 2 } else { case.warps });
+        let warps = match (what.contains("IV"), expected) {
+            // The IV is before the share of this one.
+            (true, _) => vec![0],
+            (_, "two warps") => vec![1, case.warps - 1],
+            _ => vec![1],
+        };
         let entry = &manifest.entry(entry).unwrap().name;
-        let case = Case { followed, place: place.or(case.place), ends, ..case };
-        let why = prove(manifest, &with(ptx, entry, fault), &case).expect_err(what);
+        let case = Case { place: place.or(case.place), ends, ..case };
+        let why = prove_warps(manifest, &with(ptx, entry, fault), &case, warps).expect_err(what);
         assert!(why.contains(expected), "{what}: {why}");
     });
 }

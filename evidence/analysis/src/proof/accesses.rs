@@ -56,13 +56,15 @@ pub(crate) struct Symbolic {
     pub chosen: HashMap<Bit, (Condition, [Bit; 2])>,
     /// The registers that are still needed at each statement.
     pub live: Vec<HashSet<usize>>,
+    /// Statements that are known not to begin what does nothing: it writes registers that are still needed after it.
+    pub not_idle: HashSet<usize>,
 }
 
 impl Symbolic {
     pub(crate) fn new([block, blocks]: [Form; 2], buffers: BTreeMap<Unknown, i128>, live: Vec<HashSet<usize>>) -> Self {
         let (reached, taken, read, words) = (vec![], vec![], HashMap::new(), HashMap::new());
-        let chosen = HashMap::new();
-        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, words, chosen, live }
+        let (chosen, not_idle) = (HashMap::new(), HashSet::new());
+        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, words, chosen, live, not_idle }
     }
 
     /// What a bit is if a condition holds.

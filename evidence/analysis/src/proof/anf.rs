@@ -20,20 +20,50 @@
 use aes_bitslice_core::basis::Basis;
 use polyval::hazmat::FieldElement;
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 /// A bit: a sum of terms, as its fingerprint.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Bit(u128);
+#[derive(Clone, Copy, Debug)]
+pub struct Bit {
+    halves: [u64; 2],
+    /// The function of a cell's inputs that it was computed as, if it was: this tells neither from bits with an equal fingerprint.
+    of: Option<OfCell>,
+}
+
+/// The last bit of a fingerprint is that of the constant 1: all other terms have fingerprints without it.
+const ONE: u128 = 1 << 127;
+
+impl PartialEq for Bit {
+    fn eq(&self, other: &Self) -> bool {
+        self.halves == other.halves
+    }
+}
+
+impl Eq for Bit {}
+
+impl std::hash::Hash for Bit {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.halves.hash(state);
+    }
+}
 
 impl Bit {
     /// The constant 0.
-    pub const ZERO: Self = Self(0);
-    /// The constant 1. All other terms have fingerprints without this bit.
-    pub const ONE: Self = Self(1 << 127);
+    pub const ZERO: Self = Self::of(0);
+    /// The constant 1.
+    pub const ONE: Self = Self::of(ONE);
+
+    const fn of(fingerprint: u128) -> Self {
+        Self { halves: [fingerprint as u64, (fingerprint >> 64) as u64], of: None }
+    }
+
+    fn fingerprint(self) -> u128 {
+        u128::from(self.halves[0]) | u128::from(self.halves[1]) << 64
+    }
 
     /// The term that a number stands for, except for its last bit.
     fn of_number(number: u128) -> Self {
-        Self(number & !Self::ONE.0)
+        Self::of(number & !ONE)
     }
 
     /// A constant.
@@ -43,9 +73,9 @@ impl Bit {
 
     /// The constant that it is, if it is one.
     pub fn as_constant(self) -> Option<bool> {
-        match self {
-            Self::ZERO => Some(false),
-            Self::ONE => Some(true),
+        match self.fingerprint() {
+            0 => Some(false),
+            ONE => Some(true),
             _ => None,
         }
     }
@@ -59,23 +89,27 @@ impl Bit {
     /// unknown bit.
     pub(crate) fn choice(number: u128, if_set: Self, if_clear: Self) -> Self {
         let (sum, constant) = (if_set ^ if_clear).split();
-        let product = FieldElement::from(sum.0) * FieldElement::from(number);
+        let product = FieldElement::from(sum.fingerprint()) * FieldElement::from(number);
         if_clear ^ Self::of_number(product.into()) ^ if constant { Self::of_number(number) } else { Self::ZERO }
     }
 
     /// The product of two bits, which need not go through one S-box. A power of a bit is kept as that power, although it is the bit.
     pub(crate) fn times(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::ZERO, _) | (_, Self::ZERO) => Self::ZERO,
-            (Self::ONE, bit) | (bit, Self::ONE) => bit,
+        match (self.as_constant(), other.as_constant()) {
+            (Some(false), _) | (_, Some(false)) => Self::ZERO,
+            (Some(true), _) => other,
+            (_, Some(true)) => self,
             // In POLYVAL's form of the field, the product of a and b is a b x^-128, and `ONE` is x^127.
-            _ => Self((FieldElement::from(times_x(self.0)) * FieldElement::from(other.0)).into()),
+            _ => Self::of(
+                (FieldElement::from(times_x(self.fingerprint())) * FieldElement::from(other.fingerprint())).into(),
+            ),
         }
     }
 
     /// The bit without its constant, and whether that is 1.
     fn split(self) -> (Self, bool) {
-        (Self(self.0 & !Self::ONE.0), self.0 & Self::ONE.0 != 0)
+        let (all, constant) = (self.fingerprint(), self.fingerprint() & ONE != 0);
+        (Self { of: self.of.map(|of| of.complement_if(constant)), ..Self::of_number(all) }, constant)
     }
 }
 
@@ -87,7 +121,7 @@ impl Multiples {
     pub(crate) fn of(bits: &[Bit]) -> Self {
         let multiples = |bit: &Bit| {
             let mut all = [0; 16];
-            let mut power = bit.0;
+            let mut power = bit.fingerprint();
             for i in 0..4 {
                 (0..1 << i).for_each(|lower| all[lower | 1 << i] = all[lower] ^ power);
                 power = times_x(power);
@@ -103,11 +137,11 @@ impl Multiples {
         for i in (0..32).rev() {
             sum = (0..4).fold(sum, |sum, _| times_x(sum));
             for (number, other) in others {
-                sum ^= self.0[*number][(other.0 >> (4 * i)) as usize & 15];
+                sum ^= self.0[*number][(other.fingerprint() >> (4 * i)) as usize & 15];
             }
         }
         // As in `Bit::times`, where `ONE` is x^127.
-        Bit((FieldElement::from(times_x(sum)) * FieldElement::from(1)).into())
+        Bit::of((FieldElement::from(times_x(sum)) * FieldElement::from(1)).into())
     }
 }
 
@@ -118,13 +152,19 @@ fn times_x(number: u128) -> u128 {
 impl std::ops::BitXor for Bit {
     type Output = Self;
     fn bitxor(self, other: Self) -> Self {
-        Self(self.0 ^ other.0)
+        let halves = [0, 1].map(|i| self.halves[i] ^ other.halves[i]);
+        let of = match (self.as_constant(), other.as_constant()) {
+            (Some(constant), _) => other.of.map(|of| of.complement_if(constant)),
+            (_, Some(constant)) => self.of.map(|of| of.complement_if(constant)),
+            _ => None,
+        };
+        Self { halves, of }
     }
 }
 
 impl std::ops::BitXorAssign for Bit {
     fn bitxor_assign(&mut self, other: Self) {
-        self.0 ^= other.0;
+        *self = *self ^ other;
     }
 }
 
@@ -203,6 +243,23 @@ const fn affine(which: u8) -> u8 {
     table
 }
 
+/// Which sum a table of three inputs is, if it is one.
+const SUMS: [Option<u8>; 256] = {
+    let mut sums = [None; 256];
+    let mut which = 0;
+    while which < 16 {
+        sums[affine(which) as usize] = Some(which);
+        which += 1;
+    }
+    sums
+};
+
+/// The sum of some of three bits, and of 1.
+fn sum_of(which: u8, [a, b, c]: [Bit; 3]) -> Bit {
+    let chosen = |bit: Bit, n: u8| if which >> n & 1 == 1 { bit } else { Bit::ZERO };
+    chosen(a, 2) ^ chosen(b, 1) ^ chosen(c, 0) ^ Bit::constant(which >> 3 == 1)
+}
+
 /// Functions of the inputs of a cell, whichever it is, each with what its bit is computed from. Few are computed in all cells, so that a bit
 /// is remembered as the number of one.
 struct Functions {
@@ -224,19 +281,37 @@ struct Byte {
     constants: u8,
 }
 
-/// A function by its number, plus 1 or not. Those with numbers are 0 where all inputs are.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Function {
-    number: u32,
-    complement: bool,
-}
+/// A function: twice its number, and 1 more for its complement. Those with numbers are 0 where all inputs are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Function(u32);
 
 impl Function {
     /// The first that gets a number.
-    const ZERO: Self = Self { number: 0, complement: false };
+    const ZERO: Self = Self(0);
+
+    fn number(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    fn is_complement(self) -> bool {
+        self.0 % 2 == 1
+    }
 
     fn complement_if(self, complement: bool) -> Self {
-        Self { complement: self.complement ^ complement, ..self }
+        Self(self.0 ^ u32::from(complement))
+    }
+}
+
+/// A function of the inputs of a cell, by its number. Cells are numbered from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct OfCell {
+    cell: NonZeroU32,
+    function: Function,
+}
+
+impl OfCell {
+    fn complement_if(self, complement: bool) -> Self {
+        Self { function: self.function.complement_if(complement), ..self }
     }
 }
 
@@ -266,9 +341,9 @@ impl Functions {
                 single | ((table[x / 64] >> (x % 64) & 1) as u8) << input
             });
             self.all.push(Prepared { table, products: self.numbers.sum(table), single });
-            u32::try_from(self.all.len() - 1).expect("few functions")
+            u32::try_from(self.all.len() - 1).ok().filter(|number| *number < 1 << 31).expect("few functions")
         });
-        Function { number, complement }
+        Function(2 * number).complement_if(complement)
     }
 
     fn apply(&mut self, table: u8, operands: [Function; 3]) -> Function {
@@ -277,8 +352,7 @@ impl Functions {
         {
             return function;
         }
-        let tables =
-            operands.map(|Function { number, complement }| complement_if(self.all[number as usize].table, complement));
+        let tables = operands.map(|one| complement_if(self.all[one.number()].table, one.is_complement()));
         let function = self.of(apply(table, tables));
         self.last = Some((table, operands, function));
         function
@@ -316,10 +390,6 @@ fn apply(table: u8, operands: [Table; 3]) -> Table {
     })
 }
 
-/// Products are kept until this many more, at most twice that, have been computed: the products of a warp's S-boxes are asked for again
-/// before that. With twice as many, proofs take a fifth longer: they no longer fit into a cache.
-const RECENT: usize = 1 << 17;
-
 /// Eight bits that go through an S-box together.
 struct Cell {
     /// The bits, without constants.
@@ -336,10 +406,7 @@ pub struct Cells {
     /// The sums of its inputs that a cell is known by.
     known_by: Vec<u8>,
     /// Those sums of each cell, by half of their fingerprint.
-    sums: HashMap<u64, (u32, u8), Fingerprints>,
-    /// Other functions of the inputs of a cell: the most recently computed, and those before them.
-    products: [HashMap<u128, (u32, Function), Fingerprints>; 2],
-    recent: usize,
+    sums: HashMap<u64, (NonZeroU32, u8), Fingerprints>,
 }
 
 /// A computation that cannot be brought into the one form.
@@ -369,14 +436,7 @@ impl Cells {
             cells: vec![],
             known_by,
             sums: HashMap::default(),
-            products: Default::default(),
-            recent: RECENT,
         }
-    }
-
-    /// Keeps products four times as long, for machines whose warps compute S-boxes of all their threads at a time.
-    pub(crate) fn for_warps(self) -> Self {
-        Self { recent: 4 * RECENT, ..self }
     }
 
     /// An unknown bit.
@@ -394,39 +454,35 @@ impl Cells {
         self.cells.len()
     }
 
+    fn cell(&self, number: NonZeroU32) -> &Cell {
+        &self.cells[number.get() as usize - 1]
+    }
+
     /// The bit that a function of a cell's inputs gives.
-    fn bit(&self, cell: u32, function: Function) -> Bit {
-        let Cell { inputs, number } = &self.cells[cell as usize];
-        let Prepared { products, single, .. } = &self.functions.all[function.number as usize];
-        let sum = Bit::of_number((*products * *number).into()) ^ Bit::constant(function.complement);
-        (0..8).filter(|input| single >> input & 1 == 1).fold(sum, |sum, input| sum ^ inputs[input])
+    fn bit(&self, of: OfCell) -> Bit {
+        let Cell { inputs, number } = self.cell(of.cell);
+        let Prepared { products, single, .. } = &self.functions.all[of.function.number()];
+        let sum = Bit::of_number((*products * *number).into()) ^ Bit::constant(of.function.is_complement());
+        let sum = (0..8).filter(|input| single >> input & 1 == 1).fold(sum, |sum, input| sum ^ inputs[input]);
+        Bit { of: Some(of), ..sum }
     }
 
     /// The cell whose inputs sum to a bit, possibly plus 1: which inputs, as a mask, and whether 1 is added.
-    fn as_sum(&self, bit: Bit) -> Option<(u32, u8, bool)> {
+    fn as_sum(&self, bit: Bit) -> Option<(NonZeroU32, u8, bool)> {
         let (sum, constant) = bit.split();
-        let (cell, mask) = *self.sums.get(&(sum.0 as u64))?;
-        let inputs = &self.cells[cell as usize].inputs;
+        let (cell, mask) = *self.sums.get(&sum.halves[0])?;
+        let inputs = &self.cell(cell).inputs;
         let is_it = (0..8).filter(|i| mask >> i & 1 == 1).fold(Bit::ZERO, |sum, i| sum ^ inputs[i]) == sum;
         is_it.then_some((cell, mask, constant))
     }
 
-    /// Cells whose inputs a bit is a function of, and which function: as it was computed before, and as a sum of inputs.
-    fn functions(&self, bit: Bit) -> impl Iterator<Item = (u32, Function)> {
-        let (product, constant) = bit.split();
-        let computed = self.products.iter().find_map(move |products| products.get(&product.0));
-        let computed = computed.map(|&(cell, function)| (cell, function.complement_if(constant)));
-        let of_sum = |(cell, mask, constant)| (cell, self.functions.sums[usize::from(mask)].complement_if(constant));
-        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit).map(of_sum)).flatten())
-    }
-
-    fn remember(&mut self, bit: Bit, cell: u32, function: Function) {
-        let (product, constant) = bit.split();
-        if self.products[0].len() >= self.recent {
-            self.products.swap(0, 1);
-            self.products[0].clear();
-        }
-        self.products[0].insert(product.0, (cell, function.complement_if(constant)));
+    /// The functions of cells' inputs that a bit is known to be: the one that it was computed as, and a sum of inputs.
+    fn functions(&self, bit: Bit) -> impl Iterator<Item = OfCell> {
+        let of_sum = |(cell, mask, constant)| OfCell {
+            cell,
+            function: self.functions.sums[usize::from(mask)].complement_if(constant),
+        };
+        bit.of.into_iter().chain(std::iter::once_with(move || self.as_sum(bit).map(of_sum)).flatten())
     }
 
     /// A function of three bits, by its table: bit `4a + 2b + c` is the output for `a, b, c`.
@@ -434,27 +490,22 @@ impl Cells {
     /// # Errors
     /// If it is a product of bits that are not functions of the inputs of one cell.
     pub fn lut3(&mut self, table: u8, operands: [Bit; 3]) -> Result<Bit, NoCell> {
-        let chosen = |which: u8, i: usize| if which >> (2 - i) & 1 == 1 { operands[i] } else { Bit::ZERO };
-        let sum = |which| chosen(which, 0) ^ chosen(which, 1) ^ chosen(which, 2);
+        if let Some(which) = SUMS[usize::from(table)] {
+            return Ok(self.sum(which, operands));
+        }
         // The values that the operands can have together, as far as sums of them are constants: of `4a + 2b + c` bit by bit.
         let mut possible = 0xffu8;
-        for which in 1..8u8 {
-            match sum(which).as_constant() {
+        for which in 1..8 {
+            match sum_of(which, operands).as_constant() {
                 Some(true) => possible &= affine(which),
                 Some(false) => possible &= !affine(which),
                 None => {}
             }
         }
-        if let Some(which) = (0..16).find(|&which| (affine(which) ^ table) & possible == 0) {
-            let sum = sum(which) ^ Bit::constant(which >> 3 == 1);
-            // A sum of functions of a cell may be multiplied later.
-            if (0..3).filter(|&i| chosen(which, i).as_constant().is_none()).count() > 1
-                && let Some((cell, functions)) = self.in_one_cell(operands)
-            {
-                let function = self.functions.apply(table, functions);
-                self.remember(sum, cell, function);
-            }
-            return Ok(sum);
+        if possible != 0xff
+            && let Some(which) = (0..16).find(|&which| (affine(which) ^ table) & possible == 0)
+        {
+            return Ok(self.sum(which, operands));
         }
         if let Some((cell, functions)) = self.in_one_cell(operands) {
             return Ok(self.product(cell, table, functions));
@@ -472,24 +523,39 @@ impl Cells {
         Err(NoCell)
     }
 
+    /// The sum of some of three bits, and of 1 ([`affine`]). One of functions of a cell may be multiplied later.
+    fn sum(&mut self, which: u8, operands: [Bit; 3]) -> Bit {
+        let sum = sum_of(which, operands);
+        let summands = [0, 1, 2].map(|i| if which >> (2 - i) & 1 == 1 { operands[i] } else { Bit::ZERO });
+        let mut cells = summands.iter().filter_map(|bit| bit.of.map(|of| of.cell));
+        let first = cells.next();
+        let may_be_of_one = cells.all(|cell| Some(cell) == first);
+        if may_be_of_one
+            && summands.iter().filter(|bit| bit.as_constant().is_none()).count() > 1
+            && let Some((cell, functions)) = self.in_one_cell(summands)
+        {
+            let function = self.functions.apply(affine(which), functions);
+            return Bit { of: Some(OfCell { cell, function }), ..sum };
+        }
+        sum
+    }
+
     /// The bit of a table of three functions of a cell's inputs, which may be multiplied later.
-    fn product(&mut self, cell: u32, table: u8, functions: [Function; 3]) -> Bit {
+    fn product(&mut self, cell: NonZeroU32, table: u8, functions: [Function; 3]) -> Bit {
         let function = self.functions.apply(table, functions);
-        let bit = self.bit(cell, function);
-        self.remember(bit, cell, function);
-        bit
+        self.bit(OfCell { cell, function })
     }
 
     /// The cell that all of these bits are functions of, and which functions.
-    fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Function; 3])> {
+    fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(NonZeroU32, [Function; 3])> {
         let first = *bits.iter().find(|bit| bit.as_constant().is_none())?;
-        self.functions(first).find_map(|(cell, function)| {
+        self.functions(first).find_map(|OfCell { cell, function }| {
             let mut functions = [function; 3];
             for (of_bit, bit) in functions.iter_mut().zip(bits) {
                 *of_bit = match bit.as_constant() {
                     Some(constant) => Function::ZERO.complement_if(constant),
                     None if bit == first => function,
-                    None => self.functions(bit).find(|(of, _)| *of == cell)?.1,
+                    None => self.functions(bit).find(|of| of.cell == cell)?.function,
                 };
             }
             Some((cell, functions))
@@ -517,13 +583,13 @@ impl Cells {
             asked.masks[i] = mask;
             asked.constants |= u8::from(constant) << i;
         }
-        Ok(self.functions.of_byte(asked).map(|function| self.bit(cell, function)))
+        Ok(self.functions.of_byte(asked).map(|function| self.bit(OfCell { cell, function })))
     }
 
     /// A cell of these inputs.
     fn add(&mut self, bits: [Bit; 8]) -> Result<(), NoCell> {
         let inputs = bits.map(|bit| bit.split().0);
-        let cell = u32::try_from(self.cells.len()).map_err(|_| NoCell)?;
+        let number = u32::try_from(self.cells.len() + 1).ok().and_then(NonZeroU32::new).ok_or(NoCell)?;
         let mut sums = [Bit::ZERO; 256];
         for mask in 1..256usize {
             let lowest = mask.trailing_zeros() as usize;
@@ -533,7 +599,7 @@ impl Cells {
             }
         }
         self.cells.push(Cell { inputs, number: self.random.number().into() });
-        self.sums.extend(self.known_by.iter().map(|&mask| (sums[usize::from(mask)].0 as u64, (cell, mask))));
+        self.sums.extend(self.known_by.iter().map(|&mask| (sums[usize::from(mask)].halves[0], (number, mask))));
         Ok(())
     }
 }
@@ -567,9 +633,6 @@ impl std::hash::Hasher for Itself {
     fn write_u64(&mut self, number: u64) {
         self.0 = number;
     }
-    fn write_u128(&mut self, number: u128) {
-        self.0 = number as u64;
-    }
 }
 
 #[cfg(test)]
@@ -592,17 +655,17 @@ mod tests {
         let is_term = |m: &usize| (0..256).filter(|x| x & !m == 0).fold(0, |sum, x| sum ^ at(x)) == 1;
         let bit = |cells: &mut Cells, cell, table| {
             let function = cells.functions.of(table);
-            cells.bit(cell, function)
+            cells.bit(OfCell { cell: NonZeroU32::new(cell).unwrap(), function })
         };
-        let sum = (0..256).filter(is_term).fold(Bit::ZERO, |sum, m| sum ^ bit(&mut cells, 0, product_of(m)));
-        assert_eq!(bit(&mut cells, 0, table), sum);
-        assert_eq!(bit(&mut cells, 0, product_of(0)), Bit::ONE);
-        assert_eq!(bit(&mut cells, 0, product_of(1 << 5)), inputs[5]);
+        let sum = (0..256).filter(is_term).fold(Bit::ZERO, |sum, m| sum ^ bit(&mut cells, 1, product_of(m)));
+        assert_eq!(bit(&mut cells, 1, table), sum);
+        assert_eq!(bit(&mut cells, 1, product_of(0)), Bit::ONE);
+        assert_eq!(bit(&mut cells, 1, product_of(1 << 5)), inputs[5]);
         // Each product has its own number in each cell.
         let others = std::array::from_fn(|_| cells.unknown());
         cells.add(others).unwrap();
-        let mut all: Vec<Bit> = (0..512).map(|m| bit(&mut cells, m as u32 / 256, product_of(m % 256))).collect();
-        all.sort_unstable_by_key(|bit| bit.0);
+        let mut all: Vec<Bit> = (0..512).map(|m| bit(&mut cells, 1 + m as u32 / 256, product_of(m % 256))).collect();
+        all.sort_unstable_by_key(|bit| bit.halves);
         all.dedup();
         assert_eq!(all.len(), 511, "all but the two that are 1");
     }
@@ -613,7 +676,7 @@ mod tests {
         let mut cells = Cells::new();
         let [a, b, c] = std::array::from_fn(|_| cells.unknown());
         let one = Bit::ONE;
-        assert_eq!(Bit((FieldElement::from(times_x(one.0)) * FieldElement::from(a.0)).into()), a);
+        assert_eq!(Bit::of((FieldElement::from(times_x(ONE)) * FieldElement::from(a.fingerprint())).into()), a);
         let many = Multiples::of(&[a, b ^ one, Bit::ZERO, one]);
         assert_eq!(many.sum(&[(0, c), (3, b), (1, a ^ one), (2, c)]), a.times(c) ^ b ^ (b ^ one).times(a ^ one));
         assert_eq!(a.times(b), b.times(a));

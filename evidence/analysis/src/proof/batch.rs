@@ -98,7 +98,7 @@ impl<'a> Batch<'a> {
     pub fn new(manifest: &'a Manifest, code: impl Into<Code<'a>>, grid: Option<Grid>) -> Result<Self, String> {
         let basis = manifest.basis().map_err(|e| e.to_string())?;
         let code = code.into();
-        Ok(Self { manifest, code, grid, cells: code.cells(&[basis]) })
+        Ok(Self { manifest, code, grid, cells: Cells::in_bases(&[basis]) })
     }
 
     fn direction(&self) -> Result<Direction, String> {

@@ -113,7 +113,7 @@ pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) ->
     let mut bases = vec![manifest.basis().map_err(|e| words(&e))?];
     bases.extend(manifest.tweak_basis.and_then(|rows| Basis::new(rows).ok()));
     let code = code.into();
-    let mut cells = code.cells(&bases);
+    let mut cells = Cells::in_bases(&bases);
     let cells = &mut cells;
     let input: Vec<Block> = (0..(case.skip + case.bytes).div_ceil(16)).map(|_| aes::unknown(cells)).collect();
     let iv = aes::unknown(cells);

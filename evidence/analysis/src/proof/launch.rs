@@ -8,7 +8,6 @@ use crate::proof::sass;
 use crate::ptx::Program;
 use crate::sass::Listing;
 use aes_bitslice_core::argument::Argument;
-use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::signature::EntryPoint;
 
 /// The text of a compiled kernel.
@@ -18,16 +17,6 @@ pub enum Code<'a> {
     Ptx(&'a str),
     /// Machine code as [`Disassembler::list`](crate::sass::Disassembler::list) gives it.
     Sass(&'a str),
-}
-
-impl Code<'_> {
-    /// Cells for a run of the code, in which bytes reach S-boxes in these bases.
-    pub(crate) fn cells(self, bases: &[Basis]) -> Cells {
-        match self {
-            Self::Ptx(_) => Cells::in_bases(bases),
-            Self::Sass(_) => Cells::in_bases(bases).for_warps(),
-        }
-    }
 }
 
 impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Code<'a> {

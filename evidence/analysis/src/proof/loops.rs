@@ -24,29 +24,25 @@ fn is_end(statement: &Statement) -> bool {
 }
 
 /// The registers within an operand.
-fn registers(operand: &Operand) -> Vec<usize> {
-    match operand {
-        Operand::Register(register) => vec![*register],
-        Operand::Address(all) | Operand::Several(all) => all.iter().flat_map(registers).collect(),
-        _ => vec![],
-    }
+fn registers(operand: &Operand) -> impl Iterator<Item = usize> {
+    let within = match operand {
+        Operand::Address(all) | Operand::Several(all) => all,
+        one => std::slice::from_ref(one),
+    };
+    within.iter().filter_map(|one| if let Operand::Register(register) = one { Some(*register) } else { None })
 }
 
 /// The registers that a statement writes.
-pub(crate) fn written(statement: &Statement) -> Vec<usize> {
+pub(crate) fn written(statement: &Statement) -> impl Iterator<Item = usize> {
     let has_none = ["st.", "bra", "bar", "ret"].iter().any(|name| statement.opcode.starts_with(name));
-    match statement.operands.first() {
-        Some(operand) if !has_none => registers(operand),
-        _ => vec![],
-    }
+    statement.operands.first().filter(|_| !has_none).into_iter().flat_map(registers)
 }
 
 /// The registers that a statement reads.
-fn read(statement: &Statement) -> Vec<usize> {
-    let skipped = usize::from(!written(statement).is_empty());
-    let mut all: Vec<usize> = statement.operands.iter().skip(skipped).flat_map(registers).collect();
-    all.extend(statement.guard.map(|(register, _)| register));
-    all
+fn read(statement: &Statement) -> impl Iterator<Item = usize> {
+    let skipped = usize::from(written(statement).next().is_some());
+    let guard = statement.guard.map(|(register, _)| register);
+    statement.operands.iter().skip(skipped).flat_map(registers).chain(guard)
 }
 
 impl Loop {
@@ -116,7 +112,7 @@ pub(crate) fn live(function: &Function) -> Vec<HashSet<usize>> {
             let mut now = if is_end(statement) { HashSet::new() } else { live[n + 1].clone() };
             now.extend(target(statement).iter().flat_map(|to| live[*to].iter().copied()));
             if statement.guard.is_none() {
-                written(statement).iter().for_each(|register| _ = now.remove(register));
+                written(statement).for_each(|register| _ = now.remove(&register));
             }
             now.extend(read(statement));
             has_changed |= now != live[n];

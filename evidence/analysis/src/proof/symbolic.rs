@@ -206,15 +206,14 @@ impl Context<'_> {
         // What is loaded under a condition is 0 without it.
         let is_loaded =
             |bit: Bit, under: &Condition| thread.regions.iter().any(|region| region.loaded_if.get(&bit) == Some(under));
-        match (a, b) {
-            _ if a == b => a,
-            (Bit::ZERO, _) if is_loaded(b, &contrary) => b,
-            (_, Bit::ZERO) if is_loaded(a, condition) => a,
-            _ => {
-                let bit = self.cells.unknown();
-                symbolic.chosen.insert(bit, (condition.clone(), [a, b]));
-                bit
-            }
+        if a == b || b == Bit::ZERO && is_loaded(a, condition) {
+            a
+        } else if a == Bit::ZERO && is_loaded(b, &contrary) {
+            b
+        } else {
+            let bit = self.cells.unknown();
+            symbolic.chosen.insert(bit, (condition.clone(), [a, b]));
+            bit
         }
     }
 
@@ -629,12 +628,15 @@ impl Context<'_> {
     /// after it if it leads back. Whichever way is taken there, no memory is accessed, and no register is written that is needed after it. That a
     /// loop among these statements ends is not shown.
     pub(crate) fn past_idle(&mut self, thread: &Thread, statements: &[Statement]) -> Option<usize> {
-        let symbolic = self.symbolic.as_ref().filter(|symbolic| thread.index / WARP == symbolic.warp)?;
+        let at = thread.next;
+        let symbolic = self.symbolic.as_mut()?;
+        if thread.index / WARP != symbolic.warp || symbolic.not_idle.contains(&at) {
+            return None;
+        }
         let target = |n: usize| match statements[n].operands.first() {
             Some(Operand::Label(target)) => Some(*target),
             _ => None,
         };
-        let at = thread.next;
         let branch =
             (at..statements.len()).find(|&n| statements[n].guard.is_some() || !is_computing(&statements[n]))?;
         let to = target(branch).filter(|_| statements[branch].guard.is_some() && thread.regions.is_empty())?;
@@ -642,7 +644,8 @@ impl Context<'_> {
         let of = |registers: &HashSet<usize>| -> Vec<usize> {
             statements[from..end].iter().flat_map(written).filter(|one| registers.contains(one)).collect()
         };
-        if !of(&symbolic.live[end]).is_empty() {
+        if statements[from..end].iter().flat_map(written).any(|one| symbolic.live[end].contains(&one)) {
+            symbolic.not_idle.insert(at);
             return None;
         }
         // What a turn of a loop hands to the next is any word.
@@ -654,7 +657,7 @@ impl Context<'_> {
             let mut turn = thread.clone();
             turn.next = head;
             for register in registers {
-                let writes = |one: &&Statement| written(one).contains(&register);
+                let writes = |one: &&Statement| written(one).any(|one| one == register);
                 if !statements[from..end].iter().filter(writes).all(writes_word) {
                     return None;
                 }

@@ -32,8 +32,8 @@
 //!   `w q` to `w q + q` that exist, where `q` is all tiles divided by `n`, rounded up: `n q` is below all tiles plus `n`.
 //! - The cases of carries are all: see [`Carries`]. Every tile from a run's first on is taken: the atomic counter gives every number once, and
 //!   a warp ends only after a number that is not below `end`.
-//! - Warps meet between tiles of one run in shared memory only, where each writes to bytes of its own (those of all warps that are followed
-//!   are compared), and reads these and the tables, which no tile changes.
+//! - Warps meet between tiles of one run in shared memory only, where each writes to bytes of its own (the caller compares those of all
+//!   warps: [`Proved::shared`]), and reads these and the tables, which no tile changes.
 //!
 //! # Assumptions
 //!
@@ -85,7 +85,7 @@ use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most blocks of a launch: the numbers of all tiles, and of as many more as there are warps, fit into 32 bits.
 pub const MOST_BLOCKS: u64 = (1 << 40) - (1 << 15);
@@ -99,8 +99,8 @@ pub struct Case {
     pub key_bits: KeyBits,
     /// Warps of a thread block.
     pub warps: usize,
-    /// The warps whose tiles are proved: the number of the first one, and the distance from each to the next.
-    pub followed: (usize, usize),
+    /// The warp that is followed.
+    pub warp: usize,
     /// What carries, in counter modes.
     pub carries: Option<Carries>,
     /// What is known of the units, in XTS.
@@ -110,12 +110,14 @@ pub struct Case {
 }
 
 /// What a proof looked at.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Proved {
     /// Ways through the kernel between cuts.
     pub ways: usize,
     /// Ways of a turn that write a tile.
     pub tiles: usize,
+    /// The addresses of the bytes of shared memory that the warp writes during its tiles.
+    pub shared: BTreeSet<u64>,
 }
 
 /// The address of a buffer, and the unknown that it is.
@@ -141,11 +143,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let given_keys = key_argument(&mut cells, &keys, mode.direction(), &basis);
     let program = Program::read(ptx)?;
     let threads = WARP * case.warps;
-    if threads > manifest.threads as usize
-        || case.followed.0 >= case.warps
-        || case.followed.1 == 0
-        || manifest.tile_blocks as usize != TILE
-    {
+    if threads > manifest.threads as usize || case.warp >= case.warps || manifest.tile_blocks as usize != TILE {
         return Err("it is for fewer threads, or tiles of another size".into());
     }
     let grid = Grid { blocks: 1, threads };
@@ -288,7 +286,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let mut proof = Proof {
         threads: machine.threads(),
         machine,
-        warp: 0,
+        warp: case.warp,
         tile_cut,
         run_cut,
         data,
@@ -305,13 +303,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         to,
         run_end,
         of_launch,
-        owners: HashMap::new(),
         proved: Proved::default(),
     };
     proof.give(&proof.data.tiles.tile.clone())?;
-    let start = proof.snapshot();
-    for warp in (case.followed.0..case.warps).step_by(case.followed.1) {
-        proof.follow(warp, start.clone())?;
-    }
+    proof.follow()?;
     Ok(proof.proved)
 }

@@ -223,7 +223,7 @@ impl Proof<'_> {
         let at_tile = self.ways(&self.of_warp(), |proof, reached| {
             proof.only_reads(&reached, Some(&from))?;
             proof.hand_tile(&mut cut, &from, &begin, &tweaks, &reached)?;
-            proof.own(before_stretch)?;
+            proof.own(before_stretch);
             Ok(Some(cut.of.head))
         })?;
         self.tile_cut = cut;
@@ -315,7 +315,7 @@ impl Proof<'_> {
             let stored = proof.data.stores(&mut proof.machine.context.unknowns, &reached, tiles)?;
             proof.data.compare(proof.unknowns(), &stored, &proof.output)?;
             proof.proved.tiles += usize::from(turn.output.is_some());
-            proof.own(before_stretch)?;
+            proof.own(before_stretch);
             if stopped != Some(if turn.next.is_some() { cut.of.head } else { run.of.head }) {
                 return Err("a warp goes on after its stretch, or leaves a tile of it".into());
             }
@@ -388,7 +388,7 @@ impl Proof<'_> {
             }
             stretch.check(&proof.data, proof.unknowns(), &reached)?;
             proof.proved.tiles += stretch.ends.tiles;
-            proof.own(&before_stretch)?;
+            proof.own(&before_stretch);
             let taken = std::mem::take(&mut proof.symbolic()?.taken);
             proof.next_stretch(&run, &taken)?;
             if !proof.machine.context.memory.return_to(&before_stretch) {

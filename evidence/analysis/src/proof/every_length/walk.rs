@@ -99,8 +99,6 @@ pub(super) struct Proof<'a> {
     pub run_end: Form,
     /// What is known of the launch.
     pub of_launch: Vec<Form>,
-    /// The warp that writes each byte of shared memory during its tiles, of those that hold something else between tiles, or nothing.
-    pub owners: HashMap<u64, usize>,
     pub proved: Proved,
 }
 
