@@ -62,6 +62,14 @@ impl Call<'_> {
         self.place.clone()
     }
 
+    /// Chooses a stream of the GPU and where data begins there, if there is a GPU.
+    pub fn on_gpu(&mut self) -> Option<(Arc<CudaStream>, usize)> {
+        let stream = self.streams.one(self.random)?.clone();
+        let from = self.random.one_of(&[0, 0, 4, 3]);
+        self.place = Place::Gpu(stream.clone(), from);
+        Some((stream, from))
+    }
+
     pub fn run<O: Operation<Output = ()>>(
         &mut self,
         cipher: &Cipher,

@@ -3,6 +3,7 @@
 //! them.
 
 use crate::call::{Call, compare, verdict};
+use crate::from_arrays;
 use crate::place::Places;
 use crate::planted::Returned;
 use crate::random::Random;
@@ -25,25 +26,34 @@ pub struct Kind {
     /// Bytes of the largest call.
     pub most: u64,
     pub make: fn(&mut Call<'_>) -> Result<(), Wrong>,
+    /// No other call is made meanwhile: of what waits for the GPU, anything would end the capture of a graph.
+    pub is_alone: bool,
 }
 
 /// For calls that one core computes, one block after the other.
 const SERIAL: u64 = 1 << 20;
+/// For calls that all others wait for.
+const MUCH_ALONE: u64 = 64 << 20;
 
-/// One call in this many must be refused.
+/// One call in this many must be refused, and one in this many is made alone.
 const REFUSED: u64 = 1000;
+const ALONE: u64 = 50;
 
 impl Kind {
     const fn new(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
-        Self { name, most: u64::MAX, make }
+        Self { name, most: u64::MAX, make, is_alone: false }
     }
 
     const fn serial(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
-        Self { name, most: SERIAL, make }
+        Self { name, most: SERIAL, make, is_alone: false }
     }
 
-    /// All are equally frequent, except the calls that must be refused, which come last.
-    pub const ALL: [Self; 18] = [
+    const fn alone(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
+        Self { name, most: MUCH_ALONE, make, is_alone: true }
+    }
+
+    /// All are equally frequent, except the calls that are made alone, and those that must be refused, which come last.
+    pub const ALL: [Self; 24] = [
         Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
         Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
         Self::new("CTR", |call| one_key(call, Mode::Ctr)),
@@ -61,13 +71,26 @@ impl Kind {
         Self::new("CMAC batch", cmac_batch),
         Self::new("jobs under many keys", jobs),
         Self::new("each of many keys", each_key),
-        Self { name: "to be refused", most: 0, make: refused::make },
+        Self::new("GCM batch from arrays", |call| from_arrays::gcm_batch(call, false)),
+        Self::new("jobs from arrays", |call| from_arrays::jobs(call, false)),
+        Self::new("GCM jobs from arrays", |call| from_arrays::gcm_jobs(call, false)),
+        Self::alone("GCM batch in a graph", |call| from_arrays::gcm_batch(call, true)),
+        Self::alone("jobs in a graph", |call| from_arrays::jobs(call, true)),
+        Self::alone("GCM jobs in a graph", |call| from_arrays::gcm_jobs(call, true)),
+        Self { name: "to be refused", most: 0, make: refused::make, is_alone: false },
     ];
 
     /// The number of one of them.
     pub fn random(random: &mut Random) -> usize {
-        let last = Self::ALL.len() - 1;
-        if random.one_in(REFUSED) { last } else { random.below(last as u64) as usize }
+        const LAST: usize = Kind::ALL.len() - 1;
+        const ALONE_FROM: usize = LAST - 3;
+        if random.one_in(REFUSED) {
+            LAST
+        } else if random.one_in(ALONE) {
+            ALONE_FROM + random.below(3) as usize
+        } else {
+            random.below(ALONE_FROM as u64) as usize
+        }
     }
 }
 
@@ -77,7 +100,7 @@ const MAPS: Places = Places { gpu: true, sharded: true, apart: true };
 const IN_PLACE: Places = Places { gpu: true, sharded: false, apart: false };
 
 /// The parts of data at ascending ranges.
-fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
+pub fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
     let mut done = 0;
     let part = |range: &Range<u64>| {
         let (before, rest) = std::mem::take(&mut data).split_at_mut((range.end - done) as usize);
@@ -298,7 +321,7 @@ fn mac<O: Operation<Output = Tag>>(
     compare(&data, &input, "data that was read")
 }
 
-fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
+pub fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);
     let nonces: Vec<Vec<u8>> = (0..ranges.len() as u64)
         .map(|n| {
@@ -377,10 +400,16 @@ fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
 }
 
 /// The modes that run under many keys.
-const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::Keystream];
+pub const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::Keystream];
 
 /// Under one of many keys, in place.
-fn under_key(call: (bool, &Engine), mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) -> Result<(), Error> {
+pub fn under_key(
+    call: (bool, &Engine),
+    mode: Mode,
+    key: &[u8],
+    counter: [u8; 16],
+    data: &mut [u8],
+) -> Result<(), Error> {
     let any = AnyOperation::of(mode, u128::from_be_bytes(counter), 0);
     let (is_small, cpu) = call;
     if is_small {
@@ -390,7 +419,7 @@ fn under_key(call: (bool, &Engine), mode: Mode, key: &[u8], counter: [u8; 16], d
     any.run(&cpu.cipher(&Key::new(key)?)?, data)
 }
 
-fn jobs(call: &mut Call<'_>) -> Result<(), Wrong> {
+pub fn jobs(call: &mut Call<'_>) -> Result<(), Wrong> {
     let mode = call.random.one_of(&MODES);
     let unit = if matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt) { 16 } else { 1 };
     let ranges = call.ranges(64 << 20, 50_000, unit);

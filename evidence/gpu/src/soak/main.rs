@@ -31,9 +31,11 @@
 //! | `place` | where the data of a call is, and how the call is made there |
 //! | `call` | a call, and the comparison of its results |
 //! | `kinds` | the kinds of call |
+//! | `from_arrays` | those of which all arrays are in the memory of the GPU, also in graphs |
 //! | `refused` | calls that must be refused |
 
 mod call;
+mod from_arrays;
 mod kinds;
 mod memory;
 mod options;
@@ -53,8 +55,8 @@ use planted::Planted;
 use random::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 use wrong::{Wrong, wrong};
 
@@ -72,6 +74,8 @@ struct Soak {
     /// Of each kind.
     made: [Made; Kind::ALL.len()],
     failed: Mutex<Option<Wrong>>,
+    /// Read by whoever uses the GPU, and written by a call that is made alone.
+    others: RwLock<()>,
 }
 
 /// Calls of a kind.
@@ -98,7 +102,15 @@ fn main() -> ExitCode {
     };
     let streams = Streams::new(&engine);
     let shares = Shares::new(options.memory);
-    let soak = Soak { options, engine, streams, shares, made: Default::default(), failed: Mutex::default() };
+    let soak = Soak {
+        options,
+        engine,
+        streams,
+        shares,
+        made: Default::default(),
+        failed: Mutex::default(),
+        others: RwLock::default(),
+    };
     let outcome = if soak.options.planted { soak.planted() } else { soak.soak() };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -175,30 +187,63 @@ impl Soak {
         self.failed.lock().expect("no panic").take().map_or(Ok(()), Err)
     }
 
-    /// Makes calls on engines that are opened anew every few thousand calls, under keys that last for some tens each.
+    /// Does something on the GPU beside others.
+    fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _others = self.others.read().expect("no panic");
+        work()
+    }
+
+    /// Makes calls on engines that are opened anew every few thousand calls.
     fn thread(&self, seed: u64, until: Instant) -> Result<(), Wrong> {
         let mut random = Random::new(seed);
         let cpu = Engine::open(Backend::Cpu).map_err(wrong)?;
         let mut calls = 0;
         loop {
-            let engine = Engine::open(self.options.backend).map_err(wrong)?;
+            let engine = self.beside(|| Engine::open(self.options.backend)).map_err(wrong)?;
+            let mut is_over = false;
             for _ in 0..1 + random.below(100) {
-                let with = self.with_key(&engine, &cpu, &mut random)?;
-                for _ in 0..1 + random.below(50) {
-                    let number = Kind::random(&mut random);
-                    let most = self.options.most.min(Kind::ALL[number].most);
-                    let bytes = random.size_of_call(most);
-                    let _share = self.shares.take(COPIES * bytes);
-                    // It may have waited long.
-                    if calls >= LEAST && Instant::now() >= until {
-                        return Ok(());
-                    }
-                    let forged = random.one_in(2);
-                    self.call(number, bytes, &with, &mut random, forged, None)?;
-                    calls += 1;
+                let with = self.beside(|| self.with_key(&engine, &cpu, &mut random))?;
+                is_over = self.under_key(&with, &mut random, &mut calls, until)?;
+                self.beside(|| drop(with));
+                if is_over {
+                    break;
                 }
             }
+            self.beside(|| drop(engine));
+            if is_over {
+                return Ok(());
+            }
         }
+    }
+
+    /// Makes some tens of calls under a key, and returns whether the time is over.
+    fn under_key(
+        &self,
+        with: &WithKey<'_>,
+        random: &mut Random,
+        calls: &mut u64,
+        until: Instant,
+    ) -> Result<bool, Wrong> {
+        for _ in 0..1 + random.below(50) {
+            let number = Kind::random(random);
+            let kind = &Kind::ALL[number];
+            let bytes = random.size_of_call(self.options.most.min(kind.most));
+            let _share = self.shares.take(COPIES * bytes);
+            // It may have waited long.
+            if *calls >= LEAST && Instant::now() >= until {
+                return Ok(true);
+            }
+            let forged = random.one_in(2);
+            let mut call = || self.call(number, bytes, with, random, forged, None);
+            if kind.is_alone {
+                let _alone = self.others.write().expect("no panic");
+                call()?;
+            } else {
+                self.beside(call)?;
+            }
+            *calls += 1;
+        }
+        Ok(false)
     }
 
     /// A new key on both engines.
