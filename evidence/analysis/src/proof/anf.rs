@@ -265,7 +265,7 @@ fn sum_of(which: u8, [a, b, c]: [Bit; 3]) -> Bit {
 struct Functions {
     numbers: Products,
     all: Vec<Prepared>,
-    numbered: HashMap<Table, u32>,
+    numbered: HashMap<Table, u32, Fingerprints>,
     /// The last table of three bits, what it was applied to, and the result: the bits of a word have the same, one after the other.
     last: Option<(u8, [Function; 3], Function)>,
     /// The sums of inputs, by mask.
@@ -325,8 +325,14 @@ struct Prepared {
 
 impl Functions {
     fn new(numbers: Products) -> Self {
-        let mut functions =
-            Self { numbers, all: vec![], numbered: HashMap::new(), last: None, sums: vec![], of_bytes: HashMap::new() };
+        let mut functions = Self {
+            numbers,
+            all: vec![],
+            numbered: HashMap::default(),
+            last: None,
+            sums: vec![],
+            of_bytes: HashMap::new(),
+        };
         functions.sums = (0..=255).map(|mask| functions.of(sum_of_inputs(mask))).collect();
         functions
     }
@@ -610,7 +616,7 @@ impl Default for Cells {
     }
 }
 
-/// A hash of something random already: the number itself.
+/// A quick hash: of numbers, which are random here, the number itself.
 #[derive(Clone, Copy, Default)]
 struct Fingerprints;
 
@@ -627,8 +633,11 @@ impl std::hash::Hasher for Itself {
     fn finish(&self) -> u64 {
         self.0
     }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("fingerprints are hashed as numbers")
+    fn write(&mut self, bytes: &[u8]) {
+        for word in bytes.as_chunks().0 {
+            let mixed = (self.0 ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.0 = mixed ^ mixed >> 32;
+        }
     }
     fn write_u64(&mut self, number: u64) {
         self.0 = number;

@@ -61,11 +61,6 @@ impl Context<'_> {
 
     /// Executes a statement on a thread, whatever its predicate.
     pub(crate) fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
-        // Signs before operands are not supported.
-        let text = statement.text.trim_start_matches("@!");
-        if text.contains(['!', '~']) || text.contains("-%") {
-            return Err("an operand with a sign".into());
-        }
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         if ["bar", "ret", "st", "atom", "mbarrier", "cp"].contains(&parts[0]) && !thread.has_waited() {

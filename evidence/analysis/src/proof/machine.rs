@@ -34,6 +34,12 @@ impl std::fmt::Display for Stuck {
     }
 }
 
+/// Whether an operand has a sign, which no rule looks at; that of a predicate is not one.
+fn has_sign(statement: &Statement) -> bool {
+    let text = statement.text.trim_start_matches("@!");
+    text.contains(['!', '~']) || text.contains("-%")
+}
+
 /// The order in which thread blocks have their turns, and the threads of each between two barriers: by their indices. In one of the two orders, an
 /// operation comes before any other that is not ordered with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,9 +81,12 @@ impl<'a> Machine<'a> {
         let number = program.function(entry).ok_or_else(|| format!("there is no entry point `{entry}`"))?;
         let function = &program.functions[number];
         let called = program.functions.iter().filter(|function| !function.is_entry);
-        let mut statements = called.chain([function]).flat_map(|function| &function.statements);
-        if let Some(other) = statements.find(|statement| !OPCODES.contains(&&*statement.opcode)) {
+        let statements = || called.clone().chain([function]).flat_map(|function| &function.statements);
+        if let Some(other) = statements().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
+        }
+        if let Some(other) = statements().find(|statement| has_sign(statement)) {
+            return Err(format!("line {}: `{}`: an operand with a sign", other.line, other.text));
         }
         let context = Context::new(program, grid, shared_bytes, cells)?;
         Ok(Self { function, context, stops: vec![], turns: Turns::Ascending })
