@@ -26,7 +26,8 @@ use std::num::NonZeroU32;
 #[derive(Clone, Copy, Debug)]
 pub struct Bit {
     halves: [u64; 2],
-    /// The function of a cell's inputs that it was computed as, if it was: this tells neither from bits with an equal fingerprint.
+    /// The function of a cell's inputs that it was computed as, if it was. Not part of what the bit is: it is lost in sums with bits of other
+    /// cells, and does not come back where another sum takes these away again.
     of: Option<OfCell>,
 }
 
@@ -694,6 +695,31 @@ mod tests {
         assert_eq!((a ^ one).times(b ^ one), a.times(b) ^ a ^ b ^ one);
         assert_ne!(a.times(b), a.times(c));
         assert_ne!(a.times(b), a ^ b);
+    }
+
+    /// A bit is the function that it is said to be, however it was computed.
+    #[test]
+    fn bits_are_the_functions_that_they_carry() {
+        let mut cells = Cells::in_bases(&[]);
+        let two: [[Bit; 8]; 2] = std::array::from_fn(|_| std::array::from_fn(|_| cells.unknown()));
+        let outputs = two.map(|inputs| cells.byte(sbox::table(Direction::Encrypt), inputs).unwrap());
+        let mut bits = [two, outputs].as_flattened().as_flattened().to_vec();
+        bits.extend([Bit::ZERO, Bit::ONE]);
+        let given = bits.len();
+        bits.extend_from_within(..);
+        let (mut number, mut carried) = (0x9e37_79b9_7f4a_7c15_u64, 0);
+        for _ in 0..2000 {
+            number = number.wrapping_mul(0xd129_0b26_f2c5_a1b5) ^ number >> 29;
+            let [a, b, c] = [8, 24, 40].map(|from| bits[(number >> from) as usize % bits.len()]);
+            let made = cells.lut3(number as u8, [a, b, c]).unwrap_or(a ^ b ^ Bit::ONE);
+            for bit in [made, made ^ Bit::ONE, made.split().0] {
+                carried += bit.of.iter().filter(|of| cells.bit(**of) == bit).count();
+                assert!(bit.of.is_none_or(|of| cells.bit(of) == bit));
+            }
+            let at = given + (number >> 56) as usize % given;
+            bits[at] = made;
+        }
+        assert!(carried > 100, "{carried}");
     }
 
     /// Bits computed from the inputs of a cell, in any order, are equal exactly if they are the same function.
