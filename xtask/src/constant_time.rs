@@ -43,8 +43,8 @@ pub struct Args {
     sample: bool,
 }
 
-/// A sample of kernels that are compiled here is one in this many.
-const SAMPLE: usize = 3;
+/// A sample of kernels that are compiled in a check is one in this many.
+pub const SAMPLE: usize = 3;
 
 /// The architecture whose machine code of table kernels is listed.
 const LISTED: u32 = 90;
