@@ -56,7 +56,7 @@ pub(crate) struct Symbolic {
     pub chosen: HashMap<Bit, (Condition, [Bit; 2])>,
     /// The registers that are still needed at each statement.
     pub live: Vec<HashSet<usize>>,
-    /// Statements that are known not to begin what does nothing: it writes registers that are still needed after it.
+    /// Statements after which registers are known to be written that are still needed, so that what follows cannot be left out.
     pub not_idle: HashSet<usize>,
 }
 

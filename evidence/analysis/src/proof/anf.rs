@@ -25,6 +25,7 @@ use std::num::NonZeroU32;
 /// A bit: a sum of terms, as its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub struct Bit {
+    /// The fingerprint, low half first: as one number of 128 bits, it would make each bit larger by a third.
     halves: [u64; 2],
     /// The function of a cell's inputs that it was computed as, if it was. Not part of what the bit is: it is lost in sums with bits of other
     /// cells, and does not come back where another sum takes these away again.

@@ -35,7 +35,7 @@ const SERIAL: u64 = 1 << 20;
 /// For calls that all others wait for.
 const MUCH_ALONE: u64 = 64 << 20;
 
-/// One call in this many must be refused, and one in this many is made alone.
+/// One call in this many must be refused; of the others, one in this many is made alone.
 const REFUSED: u64 = 1000;
 const ALONE: u64 = 50;
 
@@ -52,7 +52,7 @@ impl Kind {
         Self { name, most: MUCH_ALONE, make, is_alone: true }
     }
 
-    /// All are equally frequent, except the calls that are made alone, and those that must be refused, which come last.
+    /// Those that are made beside others are equally frequent, and so are those that are made alone. The calls that must be refused come last.
     pub const ALL: [Self; 24] = [
         Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
         Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
@@ -82,15 +82,13 @@ impl Kind {
 
     /// The number of one of them.
     pub fn random(random: &mut Random) -> usize {
-        const LAST: usize = Kind::ALL.len() - 1;
-        const ALONE_FROM: usize = LAST - 3;
+        let last = Self::ALL.len() - 1;
         if random.one_in(REFUSED) {
-            LAST
-        } else if random.one_in(ALONE) {
-            ALONE_FROM + random.below(3) as usize
-        } else {
-            random.below(ALONE_FROM as u64) as usize
+            return last;
         }
+        let is_alone = random.one_in(ALONE);
+        let all: Vec<usize> = (0..last).filter(|n| Self::ALL[*n].is_alone == is_alone).collect();
+        random.one_of(&all)
     }
 }
 

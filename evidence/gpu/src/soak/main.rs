@@ -74,7 +74,7 @@ struct Soak {
     /// Of each kind.
     made: [Made; Kind::ALL.len()],
     failed: Mutex<Option<Wrong>>,
-    /// Read by whoever uses the GPU, and written by a call that is made alone.
+    /// Threads hold it for reading while they call the GPU, and for writing during a call that must be made alone ([`Kind::is_alone`]).
     others: RwLock<()>,
 }
 
@@ -187,7 +187,7 @@ impl Soak {
         self.failed.lock().expect("no panic").take().map_or(Ok(()), Err)
     }
 
-    /// Does something on the GPU beside others.
+    /// Calls the GPU while other threads may call it, too, and returns what the calls return.
     fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
         let _others = self.others.read().expect("no panic");
         work()
