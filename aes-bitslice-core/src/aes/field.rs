@@ -19,10 +19,14 @@ pub const fn times_x(elements: u32) -> u32 {
 
 /// `a` to the power `n`.
 pub const fn pow(a: u8, n: u32) -> u8 {
-    let (mut result, mut i) = (1, 0);
-    while i < n {
-        result = mul(result, a);
-        i += 1;
+    // By squares: the compiler computes tables with it, and would take seconds for one product after the other.
+    let (mut result, mut square, mut n) = (1, a, n);
+    while n > 0 {
+        if n & 1 == 1 {
+            result = mul(result, square);
+        }
+        square = mul(square, square);
+        n >>= 1;
     }
     result
 }
