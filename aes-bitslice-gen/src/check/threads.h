@@ -2,7 +2,6 @@
 // The common parts of programs that run a kernel above on a CPU: data with margins, and the threads of a thread block.
 // ---------------------------------------------------------------------------------------------------------------
 
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +37,30 @@ static int margins_changed(buffer b, u64 length) {
 // The threads of a thread block take turns: one runs until it has to wait for others. All threads of a group, a warp or the thread block,
 // must reach a barrier or shuffle the same number of times, and no thread may leave while its neighbours wait for it.
 //
-// A thread starts on its stack once, with setcontext, and runs again for the next thread block. All other switches use setjmp and longjmp:
-// swapcontext calls the operating system for the signal mask every time.
+// A thread starts on its stack once, with setcontext, and runs again for the next thread block. All other switches are jumps: swapcontext
+// calls the operating system for the signal mask every time. Jumps of the compiler's own save only where the stack is and what comes next: one
+// function must not have both, and callers must not know which registers these leave alone.
+#ifdef __x86_64__
+typedef void *resumption[5];
+#define resumes __builtin_setjmp
+#define jump(to) __builtin_longjmp(to, 1)
+#else
+#include <setjmp.h>
+typedef jmp_buf resumption;
+#define resumes setjmp
+#define jump(to) longjmp(to, 1)
+#endif
 #define STACK (256 << 10)
-typedef struct { jmp_buf at; u32 arrived[2]; u32 turn; int has_begun, done; u32 shuffled[2]; char *stack; } cpu_thread;
+typedef struct { resumption at; u32 arrived[2]; u32 turn; int has_begun, done; u32 shuffled[2]; char *stack; } cpu_thread;
 static cpu_thread threads[THREADS];
-static jmp_buf scheduler;
+static resumption scheduler;
 static int last_warp_first; // changes from launch to launch
 static void (*body)(void);
 
-static void take_turns(void) {
-    if (!setjmp(threads[threadIdx.x].at)) longjmp(scheduler, 1);
+__attribute__((noipa)) static void go_to(resumption to) { jump(to); }
+
+__attribute__((noipa)) static void take_turns(void) {
+    if (!resumes(threads[threadIdx.x].at)) go_to(scheduler);
 }
 
 static void meet(u32 neighbours) {
@@ -75,9 +87,9 @@ static void run_bodies(void) {
 }
 
 // Runs a thread until it waits or is done.
-static void run_thread(cpu_thread *t) {
-    if (setjmp(scheduler)) return;
-    if (t->has_begun) longjmp(t->at, 1);
+__attribute__((noipa)) static void run_thread(cpu_thread *t) {
+    if (resumes(scheduler)) return;
+    if (t->has_begun) go_to(t->at);
     ucontext_t begin;
     if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
     getcontext(&begin);
