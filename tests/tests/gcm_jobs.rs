@@ -2,8 +2,8 @@
 //! bytes between them; changed messages; invalid calls.
 
 use aes_bitslice_runtime::{
-    Aads, Backend, Engine, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs, JobKeys, Kernels, KeyBits, Nonces,
-    Ranges, Tag,
+    Aads, Backend, Engine, Error, GcmDecryptBatch, GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs, GcmMessage,
+    JobKeys, Kernels, KeyBits, Nonces, Ranges, Tag,
 };
 use aes_bitslice_tests::arrays::{Arrays, after_gaps};
 use aes_bitslice_tests::engines::Device;
@@ -123,14 +123,19 @@ fn few_keys(engines: &'static [Engine]) {
     }
 }
 
-/// In every form, with a key for each message and with numbers of keys; also with one wrong tag.
+/// In every form, also as a list beside the keys, with a key for each message and with numbers of keys; also with one wrong tag.
 fn check_arrays(engines: &'static [Engine], bits: KeyBits, lengths: &[(usize, usize, usize)], numbers: &[u32]) {
     let few = [5, 6, 7, 8].map(|seed| noise(seed, bits.bytes()));
     let keys = numbers.iter().map(|&n| few[n as usize].clone()).collect();
     let messages = Messages { aad: vec![noise(9, 9); lengths.len()], ..Messages::new(3, keys, lengths) };
     let (known, few, each, nonces) = (messages.gcm(), few.concat(), messages.keys.concat(), nonces(&messages));
+    let message = |n: usize| GcmMessage { nonce: &nonces[n], aad: &messages.aad[n], range: messages.ranges[n].clone() };
+    let list: Vec<_> = (0..lengths.len()).map(message).collect();
     let (nonces, aads) = (Nonces::from(&*nonces), Aads::shared(&messages.aad[0]));
     for keys in [JobKeys::each(bits, &each), JobKeys::numbered(bits, &few, numbers)] {
+        let encrypt = GcmEncryptJobs::from_messages(&keys, &list).unwrap();
+        let decrypt = |tags: &[Tag]| GcmDecryptBatch::new(&list, tags).unwrap().under(&keys).unwrap();
+        engines.iter().for_each(|engine| known.check(&engine.under_own_keys(), &encrypt, decrypt, &[3]));
         for ranges in Arrays::of(&messages.ranges).forms() {
             let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
             let decrypt = |tags: &[Tag]| {
@@ -254,6 +259,13 @@ fn what_cannot_be_is_refused() {
     assert!(arrays(JobKeys::each(bits, &other), &same).is_ok());
     let keys = JobKeys::numbered(bits, &other, &[1, 1]);
     assert!(GcmDecryptJobs::from_arrays(&keys, &Ranges::equal(2, 5), &same, &Aads::NONE, &[0; 32], 16).is_ok());
+    let message = |range| GcmMessage { nonce: &[9; 12], range, ..GcmMessage::default() };
+    let twice = [message(0..5), message(5..9)];
+    told(GcmEncryptJobs::from_messages(&keys, &twice).map(drop), "messages 0 and 1 have the same key number and");
+    assert!(GcmEncryptJobs::from_messages(&JobKeys::each(bits, &other), &twice).is_ok());
+    let opened = GcmDecryptBatch::new(&twice, &[Tag::new(&[0; 16]).unwrap(); 2]).unwrap();
+    assert!(opened.clone().under(&keys).is_ok());
+    told(opened.under(&JobKeys::each(bits, &key)).map(drop), "1 key for 2 messages");
     let long: [&[u8]; 2] = [&[7; 16], &[8; 12]];
     told(arrays(JobKeys::each(bits, &other), &Nonces::from(&long[..])), "the nonce of message 0 has 16 bytes");
 

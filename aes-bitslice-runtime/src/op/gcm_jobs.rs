@@ -14,7 +14,7 @@ use crate::cpu::kernel::WholeMessage;
 use crate::cpu::key::CpuKey;
 use crate::op::batch::{self, Batch, Results, SideBySide, Tags};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::gcm_batch::{Aads, GcmBatch, GcmMessage, Group, one};
+use crate::op::gcm_batch::{Aads, GcmBatch, GcmDecryptBatch, GcmMessage, Group, one};
 use crate::op::gcm_by_key::{ByKey, OfGcmJobs};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::many_keys::{Flow, Jobs, NAME, refused};
@@ -159,6 +159,14 @@ impl GcmEncryptJobs {
         Self::of_list(jobs, Make)
     }
 
+    /// Takes messages, whose ranges ascend and do not overlap, and their keys. Everything is copied.
+    ///
+    /// # Errors
+    /// As [`from_arrays`](Self::from_arrays).
+    pub fn from_messages(keys: &JobKeys<'_>, messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
+        Self::under(keys, GcmBatch::of_list(messages, false, Make)?)
+    }
+
     /// Takes messages as arrays describe them: their keys, ranges, which ascend and do not overlap, nonces of 12 bytes, and additional data.
     /// Everything is copied. The call returns tags as one array: 16 bytes of each message, in the order of the messages.
     ///
@@ -172,7 +180,7 @@ impl GcmEncryptJobs {
         nonces: &Nonces<'_>,
         aads: &Aads<'_>,
     ) -> Result<GcmJobs<SideBySide>, Error> {
-        GcmJobs::of_arrays(keys, ranges, nonces, aads, SideBySide)
+        GcmJobs::under(keys, GcmBatch::of_arrays(ranges, nonces, aads, false, SideBySide)?)
     }
 }
 
@@ -200,8 +208,18 @@ impl GcmDecryptJobs {
         tags: &[u8],
         tag_bytes: usize,
     ) -> Result<Self, Error> {
-        let end = Verify(Tags::side_by_side(tags, tag_bytes, false, ranges.len())?);
-        Self::of_arrays(keys, ranges, nonces, aads, end)
+        GcmDecryptBatch::from_arrays(ranges, nonces, aads, tags, tag_bytes)?.under(keys)
+    }
+}
+
+impl GcmDecryptBatch {
+    /// These messages, each under a key of its own. There is no such call for encryption, of which a batch refuses nonces that are there twice.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for another number of keys than of messages, for the number of a key that is not there, and for nonces of another length
+    /// than 12 bytes.
+    pub fn under(self, keys: &JobKeys<'_>) -> Result<GcmDecryptJobs, Error> {
+        GcmJobs::under(keys, self)
     }
 }
 
@@ -213,16 +231,8 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         Self::of(bits, keys, &[], GcmBatch::of_list(&messages, false, end)?)
     }
 
-    fn of_arrays(
-        keys: &JobKeys<'_>,
-        ranges: &Ranges<'_>,
-        nonces: &Nonces<'_>,
-        aads: &Aads<'_>,
-        end: E,
-    ) -> Result<Self, Error> {
-        let copied = keys.copied(ranges.len())?;
-        let numbers = keys.of.unwrap_or_default();
-        Self::of(keys.bits, copied, numbers, GcmBatch::of_arrays(ranges, nonces, aads, false, end)?)
+    fn under(keys: &JobKeys<'_>, batch: GcmBatch<E>) -> Result<Self, Error> {
+        Self::of(keys.bits, keys.copied(batch.len())?, keys.of.unwrap_or_default(), batch)
     }
 
     fn of(bits: KeyBits, keys: Zeroizing<Vec<u8>>, numbers: &[u32], batch: GcmBatch<E>) -> Result<Self, Error> {
