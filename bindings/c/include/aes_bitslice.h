@@ -16,10 +16,10 @@
  * the output. Fields of structures that are not named below are zero or NULL. The library keeps nothing that a caller's pointer refers to, and frees none of it.
  * Handles are created and freed by this library's functions; a freed handle must not be used.
  *
- * THREADS. Any number of threads may use the same key, engine and cipher at the same time. A handle must not be in use when it is freed.
+ * THREADS. Any number of threads may use the same key, engine, cipher and layout at the same time. A handle must not be in use when it is freed.
  * The first large call on the CPU starts threads, which last until the process ends: aes_bitslice_set_threads says how many. The child of a
  * fork() starts its own, and may use the keys, and the engines and ciphers of the CPU, that its parent made. Those of a GPU or an OpenCL
- * device must be neither used nor freed there.
+ * device, and layouts, must be neither used nor freed there.
  *
  * GPU MEMORY. Functions whose names end with `_on_stream` take pointers to memory of an NVIDIA GPU, as from cudaMalloc, or to other memory
  * that the GPU can access, and a cudaStream_t or CUstream as `stream`; NULL is the default stream. They need an engine of one GPU, such as
@@ -127,10 +127,11 @@
 // CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 #define AES_BITSLICE_CMAC 16
 
-// GCM of many messages under one key. Needs `count`, and `messages`; or in place of `messages` arrays: `arrays`, `nonce`, and `aad` if
-// there is additional data, each as described there, and with nonces of 12 bytes. Messages are ranges of the data; they ascend and do not
-// overlap, and no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each,
-// contiguous. In host memory the CPU cores process them, whatever the engine; here and for the batches below.
+// GCM of many messages under one key; aes_bitslice_run_under_keys has one for each. Needs `count`, and `messages`; or in place of
+// `messages` arrays: `arrays`, `nonce`, and `aad` if there is additional data, each as described there, and with nonces of 12 bytes.
+// Messages are ranges of the data; they ascend and do not overlap, and no two have the same nonce. Bytes of the output between them stay as
+// they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the engine; here and
+// for the batches below.
 #define AES_BITSLICE_GCM_ENCRYPT_BATCH 17
 
 // Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
@@ -172,6 +173,9 @@ typedef struct aes_bitslice_engine aes_bitslice_engine;
 // An AES key, or the two keys of XTS. It is wiped when it is freed, and never printed.
 typedef struct aes_bitslice_key aes_bitslice_key;
 
+// Where jobs, or messages of GCM, are in data in GPU memory, each with a key of its own. Any number of threads may use it at the same time.
+typedef struct aes_bitslice_layout aes_bitslice_layout;
+
 // The result of a call on a stream, available when the stream has reached it: a tag, tags, a part of a message, or which messages are
 // authentic. Freeing it may wait for that, too.
 typedef struct aes_bitslice_pending aes_bitslice_pending;
@@ -184,7 +188,7 @@ typedef struct aes_bitslice_range {
   uint64_t bytes;
 } aes_bitslice_range;
 
-// A message of a GCM batch. All messages are under one key, and no two may have the same nonce.
+// A message of a GCM batch. No two messages under one key may have the same nonce.
 typedef struct aes_bitslice_gcm_message {
   // The nonce, `nonce_len` bytes.
   const uint8_t *nonce;
@@ -303,6 +307,18 @@ typedef struct aes_bitslice_many_keys {
   // The first counter block under each of these keys, 16 bytes in host memory; NULL for ECB.
   const uint8_t *counter;
 } aes_bitslice_many_keys;
+
+// The keys of the messages of a batch.
+typedef struct aes_bitslice_keys {
+  // `count` contiguous keys of `key_len` bytes, in host memory. They must not overlap the output.
+  const uint8_t *keys;
+  // Bytes of each key: 16, 24 or 32.
+  size_t key_len;
+  // The number of keys.
+  size_t count;
+  // For each message the number of its key, from 0; NULL if message n has key n, and there are as many keys as messages.
+  const uint32_t *numbers;
+} aes_bitslice_keys;
 
 // What data is sealed with: a key, a passphrase, or a Tink keyset. The pointers to the other two are NULL.
 typedef struct aes_bitslice_secret {
@@ -569,6 +585,68 @@ int aes_bitslice_run_many_keys_on_stream(const struct aes_bitslice_engine *engin
                                          size_t len,
                                          void *stream,
                                          struct aes_bitslice_pending **pending);
+
+// As aes_bitslice_run, for AES_BITSLICE_GCM_ENCRYPT_BATCH and AES_BITSLICE_GCM_DECRYPT_BATCH, with each message under its own one of `keys`;
+// on the CPU cores whatever the engine. Nonces have 12 bytes, and no two messages under one key have the same. Two with the same number of a
+// key and the same nonce are not encrypted; keys are not compared with each other.
+int aes_bitslice_run_under_keys(const struct aes_bitslice_engine *engine,
+                                const struct aes_bitslice_keys *keys,
+                                const struct aes_bitslice_operation *operation,
+                                const void *input,
+                                void *output,
+                                size_t len,
+                                void *result,
+                                size_t result_len);
+
+// As aes_bitslice_run_on_stream, in the same way. The keys are in host memory, too; for keys in GPU memory, make a layout. Freeing `pending`
+// wipes the library's copy of them. aes_bitslice_prepare_many_keys loads the kernels.
+int aes_bitslice_run_under_keys_on_stream(const struct aes_bitslice_engine *engine,
+                                          const struct aes_bitslice_keys *keys,
+                                          const struct aes_bitslice_operation *operation,
+                                          const void *input,
+                                          void *output,
+                                          size_t len,
+                                          void *stream,
+                                          struct aes_bitslice_pending **pending);
+
+// Describes jobs or messages to a GPU, each with a key of `key_len` bytes, for calls of aes_bitslice_run_layout_on_stream.
+//
+// `kind` is AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, or AES_BITSLICE_GCM_ENCRYPT_BATCH
+// or AES_BITSLICE_GCM_DECRYPT_BATCH, of which one layout does both. `arrays` has the `count` ranges of the data, which ascend and do not
+// overlap. For GCM, `aad_arrays` says where in the `aad_len` bytes of additional data that of each message is; if it is NULL, all messages
+// have all of it. The arrays are in host memory. Other fields are not used. Kernels are loaded and tested, unless that was done before.
+//
+// Writes the layout to `layout`; free it with aes_bitslice_layout_free.
+int aes_bitslice_layout_new(const struct aes_bitslice_engine *engine,
+                            const struct aes_bitslice_operation *operation,
+                            size_t key_len,
+                            struct aes_bitslice_layout **layout);
+
+// Does the jobs or messages of a layout on `len` bytes in GPU memory, on a stream. Nothing comes to the host and nothing is waited for:
+// later work on the stream sees output and results.
+//
+// In GPU memory are `keys`, one for each job or message, contiguous, at a multiple of 4; and of the operation `counter`, 16 bytes for each
+// job, at a multiple of 16, or NULL for ECB; or `nonce`, 12 bytes for each message, `aad`, and for decryption `tag`, 16 bytes for each, at
+// a multiple of 4. `kind`, `count` and `aad_len` are those of the layout, but GCM may go in either direction. Keys stay as they are: the
+// caller must clear them.
+//
+// For GCM, `results` in GPU memory, at a multiple of 4, gets the tags, 16 bytes for each message; in a decryption, a uint32_t for each: 0
+// if it is authentic, else another number, and it is cleared. Otherwise it is NULL.
+//
+// A graph can hold the call; make the layout before the capture begins. Each launch reads keys, counters and nonces again. NOTHING CHECKS
+// THAT THEY ARE NEW: under one key, the same counter or nonce must never be used twice, in one call, in two, or in two launches of a graph.
+int aes_bitslice_run_layout_on_stream(const struct aes_bitslice_layout *layout,
+                                      const uint8_t *keys,
+                                      const struct aes_bitslice_operation *operation,
+                                      const void *input,
+                                      void *output,
+                                      size_t len,
+                                      void *stream,
+                                      void *results);
+
+// Frees a layout, and waits for all work of the GPU; does nothing for NULL. Keep it until the capture of its calls ends; a graph that holds
+// them can be launched afterwards.
+void aes_bitslice_layout_free(struct aes_bitslice_layout *layout);
 
 // Waits until the stream has reached the result: returns AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED if a call that decrypts or
 // verifies has found a message that is not authentic; for a batch, aes_bitslice_pending_result tells which. May be called again.

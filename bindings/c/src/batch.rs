@@ -1,4 +1,4 @@
-//! Many messages under one key: their description by the caller, in the library's types.
+//! Many messages: their description by the caller, in the library's types.
 
 use crate::memory::values;
 use crate::status::Failure;
@@ -17,7 +17,7 @@ pub struct Range {
     pub bytes: u64,
 }
 
-/// A message of a GCM batch. All messages are under one key, and no two may have the same nonce.
+/// A message of a GCM batch. No two messages under one key may have the same nonce.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {

@@ -4,7 +4,7 @@ use crate::batch::Ranges;
 use crate::border::call;
 use crate::handles::CipherHandle;
 use crate::memory::{Data, address, place, reference, values};
-use crate::operation::{AES_BITSLICE_GCM_DECRYPT_BATCH, AES_BITSLICE_GCM_ENCRYPT_BATCH, Operation, unknown};
+use crate::operation::Operation;
 use crate::status::Failure;
 use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
 use aes_bitslice_runtime::{Access, Error};
@@ -53,21 +53,16 @@ impl Operation {
     }
 
     /// What it does with tags; `results` is where tags or verdicts go.
-    fn device_tags(&self, results: *mut c_void) -> Result<DeviceTags, Failure> {
-        match self.kind {
-            AES_BITSLICE_GCM_ENCRYPT_BATCH => {
-                Ok(DeviceTags::Make { tags: address(results.cast::<Tag>(), self.count, "results")? })
-            }
-            AES_BITSLICE_GCM_DECRYPT_BATCH => {
-                if matches!(self.tag_len, 4 | 8) != self.short_tags()? {
-                    return Err(Error::TagLength { bytes: self.tag_len }.into());
-                }
-                let expected = address(self.tag.cast::<Tag>(), self.count, "tag")?;
-                let verdicts = address(results.cast::<u32>(), self.count, "results")?;
-                Ok(DeviceTags::Verify { expected, tag_bytes: self.tag_len, verdicts })
-            }
-            kind => Err(unknown(kind, "AES_BITSLICE_GCM_ENCRYPT_BATCH or AES_BITSLICE_GCM_DECRYPT_BATCH")),
+    pub(crate) fn device_tags(&self, results: *mut c_void) -> Result<DeviceTags, Failure> {
+        if self.encrypts_batch()? {
+            return Ok(DeviceTags::Make { tags: address(results.cast::<Tag>(), self.count, "results")? });
         }
+        if matches!(self.tag_len, 4 | 8) != self.short_tags()? {
+            return Err(Error::TagLength { bytes: self.tag_len }.into());
+        }
+        let expected = address(self.tag.cast::<Tag>(), self.count, "tag")?;
+        let verdicts = address(results.cast::<u32>(), self.count, "results")?;
+        Ok(DeviceTags::Verify { expected, tag_bytes: self.tag_len, verdicts })
     }
 }
 

@@ -22,6 +22,11 @@ impl EngineHandle {
     pub(crate) fn kept<T>(&self, work: impl FnOnce(&Engine) -> T) -> T {
         kept(self.engine.backend().is_cuda(), || work(&self.engine))
     }
+
+    /// A cipher for calls that have keys of their own.
+    pub(crate) fn under_own_keys(&self) -> CipherHandle {
+        CipherHandle(self.engine.under_own_keys())
+    }
 }
 
 /// A key loaded on an engine; operations are called on it. Any number of threads may use it at the same time.

@@ -15,6 +15,8 @@
 //! | `run` | the calls of an operation: on host memory, and on GPU memory, on the caller's stream |
 //! | `described` | the call on messages that arrays in GPU memory describe |
 //! | `many_keys` | the calls under many keys, in the same two ways |
+//! | `under_keys` | the calls on messages of GCM under keys of their own, in the same two ways |
+//! | `layout` | the call on jobs and messages that were described to a GPU before |
 //! | `pending` | the result of a call on a stream, which comes later |
 //! | `files` | sealed data: in files, in memory, and through functions |
 //!
@@ -43,6 +45,10 @@ pub mod run;
 pub mod described;
 
 pub mod many_keys;
+
+pub mod under_keys;
+
+pub mod layout;
 
 pub mod pending;
 

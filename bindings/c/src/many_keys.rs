@@ -56,23 +56,39 @@ enum Asked {
     EachKey(EachKey),
 }
 
+/// The mode of a call under many keys.
+pub(crate) fn mode_of(kind: c_int) -> Option<Mode> {
+    match kind {
+        AES_BITSLICE_CTR => Some(Mode::Ctr),
+        AES_BITSLICE_KEYSTREAM => Some(Mode::Keystream),
+        AES_BITSLICE_ECB_ENCRYPT => Some(Mode::EcbEncrypt),
+        AES_BITSLICE_ECB_DECRYPT => Some(Mode::EcbDecrypt),
+        _ => None,
+    }
+}
+
+pub(crate) fn access(mode: Mode) -> Access {
+    if mode == Mode::Keystream { Access::Writes } else { Access::Maps }
+}
+
+/// Whether it has counters; otherwise `counter` has to be NULL.
+pub(crate) fn counts(mode: Mode, counter: *const u8) -> Result<bool, Failure> {
+    match mode {
+        Mode::Ctr | Mode::Keystream => Ok(true),
+        _ if counter.is_null() => Ok(false),
+        _ => Err(Failure::invalid(format!("`counter` is not NULL: {mode} has no counter"))),
+    }
+}
+
 impl ManyKeys {
     /// What it says of this data.
     ///
     /// # Safety
     /// What the fields refer to in host memory lives and does not change meanwhile.
     unsafe fn of(&self, input: *const c_void, output: *mut c_void, len: usize) -> Result<(Asked, Data), Failure> {
-        let (mode, access) = match self.kind {
-            AES_BITSLICE_CTR => (Mode::Ctr, Access::Maps),
-            AES_BITSLICE_KEYSTREAM => (Mode::Keystream, Access::Writes),
-            AES_BITSLICE_ECB_ENCRYPT => (Mode::EcbEncrypt, Access::Maps),
-            AES_BITSLICE_ECB_DECRYPT => (Mode::EcbDecrypt, Access::Maps),
-            kind => {
-                let known = "AES_BITSLICE_CTR, _KEYSTREAM, _ECB_ENCRYPT or _ECB_DECRYPT for many keys";
-                return Err(unknown(kind, known));
-            }
-        };
-        let data = Data::of(access, mode, input, output, len)?;
+        let known = "AES_BITSLICE_CTR, _KEYSTREAM, _ECB_ENCRYPT or _ECB_DECRYPT for many keys";
+        let mode = mode_of(self.kind).ok_or_else(|| unknown(self.kind, known))?;
+        let data = Data::of(access(mode), mode, input, output, len)?;
         // SAFETY: as the caller guarantees.
         let asked = unsafe {
             match (self.jobs.is_null(), self.keys.is_null()) {
@@ -111,14 +127,8 @@ impl ManyKeys {
 
     unsafe fn each_key(&self, mode: Mode) -> Result<EachKey, Failure> {
         let bits = KeyBits::from_bytes(self.key_len).ok_or(Error::KeyLength { bytes: self.key_len })?;
-        let counter = match mode {
-            Mode::EcbEncrypt | Mode::EcbDecrypt if self.counter.is_null() => [0; 16],
-            Mode::EcbEncrypt | Mode::EcbDecrypt => {
-                return Err(Failure::invalid(format!("`counter` is not NULL: {mode} has no counter")));
-            }
-            // SAFETY: as the caller of `of` guarantees.
-            _ => unsafe { block(self.counter, "counter") }?,
-        };
+        // SAFETY: as the caller of `of` guarantees.
+        let counter = if counts(mode, self.counter)? { unsafe { block(self.counter, "counter") }? } else { [0; 16] };
         Ok(EachKey::new(mode, bits, counter, self.bytes_per_key)?)
     }
 }

@@ -6,8 +6,8 @@ use crate::outcome::Outcome;
 use crate::status::Failure;
 use aes_bitslice_runtime::{
     self as runtime, Aads, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
-    Direction, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt,
-    Gmac, Keystream, Nonce, Nonces, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    Direction, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmPart, GcmSivDecrypt,
+    GcmSivEncrypt, Gmac, JobKeys, Keystream, Nonce, Nonces, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use std::ffi::{c_int, c_void};
 
@@ -53,10 +53,11 @@ pub const AES_BITSLICE_GCM_SIV_DECRYPT: c_int = 14;
 pub const AES_BITSLICE_GMAC: c_int = 15;
 /// CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 pub const AES_BITSLICE_CMAC: c_int = 16;
-/// GCM of many messages under one key. Needs `count`, and `messages`; or in place of `messages` arrays: `arrays`, `nonce`, and `aad` if
-/// there is additional data, each as described there, and with nonces of 12 bytes. Messages are ranges of the data; they ascend and do not
-/// overlap, and no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each,
-/// contiguous. In host memory the CPU cores process them, whatever the engine; here and for the batches below.
+/// GCM of many messages under one key; aes_bitslice_run_under_keys has one for each. Needs `count`, and `messages`; or in place of
+/// `messages` arrays: `arrays`, `nonce`, and `aad` if there is additional data, each as described there, and with nonces of 12 bytes.
+/// Messages are ranges of the data; they ascend and do not overlap, and no two have the same nonce. Bytes of the output between them stay as
+/// they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the engine; here and
+/// for the batches below.
 pub const AES_BITSLICE_GCM_ENCRYPT_BATCH: c_int = 17;
 /// Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
 /// if its tag is right, 0 if not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other
@@ -191,33 +192,7 @@ impl Operation {
                 }
                 AES_BITSLICE_GMAC => work.tag(Gmac::new(&self.nonce()?)),
                 AES_BITSLICE_CMAC => work.tag(Cmac::new()),
-                AES_BITSLICE_GCM_ENCRYPT_BATCH => {
-                    let count = self.count;
-                    match self.arrays()? {
-                        None => work.outcome(GcmEncryptBatch::new(&messages(self.messages, count)?)?, count),
-                        Some(ranges) => {
-                            let (nonces, aads) = (self.nonces()?, self.aads()?);
-                            work.outcome(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?, count)
-                        }
-                    }
-                }
-                AES_BITSLICE_GCM_DECRYPT_BATCH => {
-                    let batch = match self.arrays()? {
-                        None => {
-                            let messages = messages(self.messages, self.count)?;
-                            GcmDecryptBatch::new(&messages, &self.tags(self.short_tags()?)?)?
-                        }
-                        Some(ranges) => {
-                            let (nonces, aads, tags) = (self.nonces()?, self.aads()?, self.tag_bytes()?);
-                            let from_arrays = match self.short_tags()? {
-                                false => GcmDecryptBatch::from_arrays,
-                                true => GcmDecryptBatch::from_arrays_with_short_tags,
-                            };
-                            from_arrays(&ranges, &nonces, &aads, tags, self.tag_len)?
-                        }
-                    };
-                    work.outcome(batch, self.count)
-                }
+                AES_BITSLICE_GCM_ENCRYPT_BATCH | AES_BITSLICE_GCM_DECRYPT_BATCH => self.give_gcm_batch(None, work),
                 AES_BITSLICE_CMAC_BATCH => match self.arrays()? {
                     None => work.outcome(CmacBatch::new(&ranges(self.ranges, self.count)?)?, self.count),
                     Some(ranges) => work.outcome(CmacBatch::from_arrays(&ranges)?, self.count),
@@ -246,6 +221,62 @@ impl Operation {
                     "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE (24)",
                 )),
             }
+        }
+    }
+
+    /// Gives `work` a batch of GCM of the library: each message under its one of `keys`, or all under that of the cipher.
+    ///
+    /// # Safety
+    /// As [`give`](Self::give).
+    pub(crate) unsafe fn give_gcm_batch(&self, keys: Option<&JobKeys<'_>>, work: impl Work) -> Result<(), Failure> {
+        let count = self.count;
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            match (self.encrypts_batch()?, self.arrays()?) {
+                (true, None) => {
+                    let messages = messages(self.messages, count)?;
+                    match keys {
+                        None => work.outcome(GcmEncryptBatch::new(&messages)?, count),
+                        Some(keys) => work.outcome(GcmEncryptJobs::from_messages(keys, &messages)?, count),
+                    }
+                }
+                (true, Some(ranges)) => {
+                    let (nonces, aads) = (self.nonces()?, self.aads()?);
+                    match keys {
+                        None => work.outcome(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?, count),
+                        Some(keys) => work.outcome(GcmEncryptJobs::from_arrays(keys, &ranges, &nonces, &aads)?, count),
+                    }
+                }
+                (false, arrays) => {
+                    let batch = match arrays {
+                        None => {
+                            let messages = messages(self.messages, count)?;
+                            GcmDecryptBatch::new(&messages, &self.tags(self.short_tags()?)?)?
+                        }
+                        Some(ranges) => {
+                            let (nonces, aads, tags) = (self.nonces()?, self.aads()?, self.tag_bytes()?);
+                            let from_arrays = match self.short_tags()? {
+                                false => GcmDecryptBatch::from_arrays,
+                                true => GcmDecryptBatch::from_arrays_with_short_tags,
+                            };
+                            from_arrays(&ranges, &nonces, &aads, tags, self.tag_len)?
+                        }
+                    };
+                    match keys {
+                        None => work.outcome(batch, count),
+                        Some(keys) => work.outcome(batch.under(keys)?, count),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this batch of GCM is encrypted, not decrypted; other operations are refused.
+    pub(crate) fn encrypts_batch(&self) -> Result<bool, Failure> {
+        match self.kind {
+            AES_BITSLICE_GCM_ENCRYPT_BATCH => Ok(true),
+            AES_BITSLICE_GCM_DECRYPT_BATCH => Ok(false),
+            kind => Err(unknown(kind, "AES_BITSLICE_GCM_ENCRYPT_BATCH or AES_BITSLICE_GCM_DECRYPT_BATCH")),
         }
     }
 

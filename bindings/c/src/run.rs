@@ -19,10 +19,10 @@ use std::ptr::{self, NonNull};
 
 /// The caller's data and its length, before the operation says how it accesses them.
 #[derive(Clone, Copy)]
-struct Given {
-    input: *const c_void,
-    output: *mut c_void,
-    len: usize,
+pub(crate) struct Given {
+    pub(crate) input: *const c_void,
+    pub(crate) output: *mut c_void,
+    pub(crate) len: usize,
 }
 
 impl Given {
@@ -32,11 +32,11 @@ impl Given {
 }
 
 /// A call on host memory.
-struct InHostMemory<'a> {
-    cipher: &'a CipherHandle,
-    given: Given,
-    result: *mut c_void,
-    result_len: usize,
+pub(crate) struct InHostMemory<'a> {
+    pub(crate) cipher: &'a CipherHandle,
+    pub(crate) given: Given,
+    pub(crate) result: *mut c_void,
+    pub(crate) result_len: usize,
 }
 
 impl Work for InHostMemory<'_> {
@@ -58,11 +58,11 @@ impl Work for InHostMemory<'_> {
 }
 
 /// A call on GPU memory.
-struct OnStream<'a> {
-    cipher: &'a CipherHandle,
-    given: Given,
-    stream: *mut c_void,
-    pending: *mut *mut PendingHandle,
+pub(crate) struct OnStream<'a> {
+    pub(crate) cipher: &'a CipherHandle,
+    pub(crate) given: Given,
+    pub(crate) stream: *mut c_void,
+    pub(crate) pending: *mut *mut PendingHandle,
 }
 
 impl Work for OnStream<'_> {

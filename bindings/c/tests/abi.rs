@@ -10,6 +10,7 @@ use aes_bitslice::files::{Secret, Sink, Source};
 use aes_bitslice::many_keys::{Job, ManyKeys};
 use aes_bitslice::operation::Operation;
 use aes_bitslice::outcome::Part;
+use aes_bitslice::under_keys::Keys;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,6 +42,7 @@ fn interface() -> BTreeSet<String> {
         structure!("aes_bitslice_gcm_message", Message: nonce, nonce_len, aad, aad_len, range),
         structure!("aes_bitslice_job", Job: key, key_len, counter, range),
         structure!("aes_bitslice_many_keys", ManyKeys: kind, count, jobs, keys, key_len, bytes_per_key, counter),
+        structure!("aes_bitslice_keys", Keys: keys, key_len, count, numbers),
         structure!(
             "aes_bitslice_operation",
             Operation: kind, counter, offset, iv, unit_bytes, first_unit, nonce, nonce_len, aad, aad_len, tag, tag_len, messages, ranges, count, arrays, aad_arrays, counter_bits, short_tags

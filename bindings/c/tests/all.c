@@ -21,6 +21,7 @@ _Static_assert(sizeof(aes_bitslice_gcm_message) == 48, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_job) == 48, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_operation) == 144, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_many_keys) == 56, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_keys) == 32, "as abi.txt has it");
 
 static int checks = 0;
 
@@ -831,6 +832,160 @@ static void many_keys(void)
     IS_NULL("output", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 32), plain, NULL, 64));
 }
 
+/* Messages of GCM, each under its own one of three keys, are as those of a cipher for each key. */
+static void under_keys(void)
+{
+    enum { KEYS = 3, MESSAGES = 5 };
+    static const uint32_t NUMBERS[MESSAGES] = {1, 0, 1, 2, 0}, HIGH[MESSAGES] = {1, 0, 1, 3, 0};
+    static const uint64_t OFFSETS[MESSAGES] = {0, 3, 40, 40, 57}, LENGTHS[MESSAGES] = {3, 32, 0, 17, 30};
+    static const uint64_t AAD_OFFSETS[MESSAGES] = {7, 0, 20, 3, 0}, AAD_LENGTHS[MESSAGES] = {5, 20, 0, 9, 1};
+    const aes_bitslice_ranges places = {.offsets = OFFSETS, .lengths = LENGTHS, .integer_bytes = 8};
+    const aes_bitslice_ranges of_aad = {.offsets = AAD_OFFSETS, .lengths = AAD_LENGTHS, .integer_bytes = 8};
+    uint8_t keys[KEYS * 32], each[MESSAGES * 32], nonces[12 * MESSAGES], aad[20], plain[DATA], expected[DATA], data[DATA];
+    uint8_t tags[16 * MESSAGES], made[16 * MESSAGES], shorter[8 * MESSAGES], authentic[MESSAGES], *const output = state.output;
+    aes_bitslice_gcm_message messages[MESSAGES];
+    for (size_t len = 16; len <= 32; len += 8) {
+        OK(aes_bitslice_random(keys, sizeof keys));
+        OK(aes_bitslice_random(nonces, sizeof nonces));
+        OK(aes_bitslice_random(aad, sizeof aad));
+        OK(aes_bitslice_random(plain, sizeof plain));
+        memcpy(nonces + 12, nonces, 12); /* under another key */
+        memcpy(expected, plain, DATA);
+        for (size_t n = 0; n < MESSAGES; n++) {
+            aes_bitslice_key *key;
+            aes_bitslice_cipher *cipher;
+            memcpy(each + n * len, keys + NUMBERS[n] * len, len);
+            OK(aes_bitslice_key_new(each + n * len, len, &key));
+            OK(aes_bitslice_cipher_new(engine, key, &cipher));
+            messages[n] = (aes_bitslice_gcm_message){nonces + 12 * n, 12, aad + AAD_OFFSETS[n], AAD_LENGTHS[n], {OFFSETS[n], LENGTHS[n]}};
+            OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonces + 12 * n, 12, aad + AAD_OFFSETS[n], AAD_LENGTHS[n]), plain + OFFSETS[n],
+                                expected + OFFSETS[n], LENGTHS[n], tags + 16 * n, 16));
+            memcpy(shorter + 8 * n, tags + 16 * n, 8);
+            aes_bitslice_key_free(key);
+            aes_bitslice_cipher_free(cipher);
+        }
+        const aes_bitslice_operation FORMS[] = {
+            {.messages = messages, .count = MESSAGES},
+            {.arrays = &places, .count = MESSAGES, .nonce = nonces, .nonce_len = 12, .aad = aad, .aad_len = 20, .aad_arrays = &of_aad},
+        };
+        const aes_bitslice_keys GIVEN[] = {{keys, len, KEYS, NUMBERS}, {each, len, MESSAGES, NULL}};
+        for (int form = 0; form < 4; form++) {
+            const aes_bitslice_keys *const given = &GIVEN[form % 2];
+            aes_bitslice_operation operation = FORMS[form / 2];
+            /* To another place, where bytes between messages stay as they are; and in place. */
+            for (int in_place = 0; in_place < 2; in_place++) {
+                operation.kind = AES_BITSLICE_GCM_ENCRYPT_BATCH;
+                memcpy(data, plain, DATA);
+                OK(aes_bitslice_run_under_keys(engine, given, &operation, in_place ? data : plain, data, DATA, made, sizeof made));
+                EQUAL(data, expected, DATA);
+                EQUAL(made, tags, sizeof tags);
+                operation.kind = AES_BITSLICE_GCM_DECRYPT_BATCH;
+                operation.tag = tags;
+                operation.tag_len = 16;
+                OK(aes_bitslice_run_under_keys(engine, given, &operation, in_place ? data : expected, data, DATA, authentic, MESSAGES));
+                EQUAL(data, plain, DATA);
+                EQUAL(authentic, "\1\1\1\1\1", MESSAGES);
+            }
+            operation.tag = shorter;
+            operation.tag_len = 8;
+            operation.short_tags = 1;
+            shorter[8] ^= 1; /* it is reported and cleared, alone */
+            CHECK(aes_bitslice_run_under_keys(engine, given, &operation, expected, data, DATA, authentic, MESSAGES) == AES_BITSLICE_UNAUTHENTICATED);
+            told(__LINE__, "a tag that is changed", "1 of 5 messages, the first of them message 1");
+            shorter[8] ^= 1;
+            EQUAL(authentic, "\1\0\1\1\1", MESSAGES);
+            EQUAL(data, plain, 3);
+            EQUAL(data + 3, (const uint8_t[32]){0}, 32);
+            EQUAL(data + 35, plain + 35, DATA - 35);
+            operation.short_tags = 0;
+            REFUSED(AES_BITSLICE_INVALID, "short tags are asked for, not 8", aes_bitslice_run_under_keys(engine, given, &operation, expected, output, 96, state.authentic, 4));
+
+            operation.kind = AES_BITSLICE_GCM_ENCRYPT_BATCH;
+#define SEAL_UNDER(...) aes_bitslice_run_under_keys(engine, &(const aes_bitslice_keys){__VA_ARGS__}, &operation, plain, output, 96, state.tags, sizeof tags)
+            REFUSED(AES_BITSLICE_INVALID, "message 3 has the key number 3", SEAL_UNDER(keys, len, KEYS, HIGH));
+            REFUSED(AES_BITSLICE_INVALID, "3 keys for 5 messages", SEAL_UNDER(keys, len, KEYS, NULL));
+            REFUSED(AES_BITSLICE_INVALID, "not 17", SEAL_UNDER(keys, 17, KEYS, NUMBERS));
+            REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", SEAL_UNDER(keys, len, SIZE_MAX / 8, NUMBERS));
+            REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", SEAL_UNDER(output + 90, len, KEYS, NUMBERS));
+            IS_NULL("keys", SEAL_UNDER(NULL, len, KEYS, NUMBERS));
+            REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_under_keys(engine, given, &operation, output + 1, output, 95, state.tags, sizeof tags));
+            REFUSED(AES_BITSLICE_INVALID, "the result has 80 bytes", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 96, state.tags, 64));
+            REFUSED(AES_BITSLICE_INVALID, "the data has 86", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 86, made, sizeof made));
+            IS_NULL("engine", aes_bitslice_run_under_keys(NULL, given, &operation, plain, output, 96, made, sizeof made));
+            IS_NULL("keys", aes_bitslice_run_under_keys(engine, NULL, &operation, plain, output, 96, made, sizeof made));
+            IS_NULL("operation", aes_bitslice_run_under_keys(engine, given, NULL, plain, output, 96, made, sizeof made));
+            IS_NULL("input", aes_bitslice_run_under_keys(engine, given, &operation, NULL, output, 96, made, sizeof made));
+            IS_NULL("output", aes_bitslice_run_under_keys(engine, given, &operation, plain, NULL, 96, made, sizeof made));
+            IS_NULL("result", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 96, NULL, sizeof made));
+            REFUSED(AES_BITSLICE_INVALID, "`kind` is 5: give AES_BITSLICE_GCM_ENCRYPT_BATCH or", aes_bitslice_run_under_keys(engine, given, CTR(nonces, 0), plain, output, 96, NULL, 0));
+
+            /* On a stream, as far as it needs no GPU. */
+            aes_bitslice_pending **const pending = (aes_bitslice_pending **)&state.handle;
+#define ON_STREAM(engine, keys, operation, in, out, pending) aes_bitslice_run_under_keys_on_stream(engine, keys, operation, in, out, 96, NULL, pending)
+            if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
+                REFUSED(AES_BITSLICE_UNSUPPORTED, "needs a CUDA engine", ON_STREAM(engine, given, &operation, output, output, pending));
+            }
+            const aes_bitslice_keys none = {NULL, len, KEYS, NUMBERS}, high = {keys, len, KEYS, HIGH};
+            IS_NULL("engine", ON_STREAM(NULL, given, &operation, output, output, pending));
+            IS_NULL("keys", ON_STREAM(engine, NULL, &operation, output, output, pending));
+            IS_NULL("keys", ON_STREAM(engine, &none, &operation, output, output, pending));
+            IS_NULL("operation", ON_STREAM(engine, given, NULL, output, output, pending));
+            IS_NULL("input", ON_STREAM(engine, given, &operation, NULL, output, pending));
+            IS_NULL("output", ON_STREAM(engine, given, &operation, output, NULL, pending));
+            IS_NULL("pending", ON_STREAM(engine, given, &operation, output, output, NULL));
+            REFUSED(AES_BITSLICE_INVALID, "overlap", ON_STREAM(engine, given, &operation, output, output + 16, pending));
+            REFUSED(AES_BITSLICE_INVALID, "message 3 has the key number 3", ON_STREAM(engine, &high, &operation, output, output, pending));
+            REFUSED(AES_BITSLICE_INVALID, "`kind` is 5: give AES_BITSLICE_GCM_ENCRYPT_BATCH or", ON_STREAM(engine, given, CTR(nonces, 0), output, output, pending));
+
+            /* The same nonce under one key, which only numbers tell. */
+            uint8_t third[12];
+            memcpy(third, nonces + 24, 12);
+            memcpy(nonces + 24, nonces, 12);
+            if (given->numbers != NULL) {
+                REFUSED(AES_BITSLICE_INVALID, "messages 0 and 2 have the same key number and", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 96, made, sizeof made));
+                REFUSED(AES_BITSLICE_INVALID, "messages 0 and 2 have the same key number and", ON_STREAM(engine, given, &operation, output, output, pending));
+            }
+            memcpy(nonces + 24, third, 12);
+        }
+        messages[4].nonce_len = 13;
+        REFUSED(AES_BITSLICE_INVALID, "the nonce of message 4 has 13 bytes", aes_bitslice_run_under_keys(engine, GIVEN, GCM_BATCH(messages, MESSAGES), plain, output, 96, state.tags, 16 * MESSAGES));
+    }
+    const aes_bitslice_keys none = {NULL, 16, 0, NULL};
+    OK(aes_bitslice_run_under_keys(engine, &none, GCM_BATCH(NULL, 0), NULL, NULL, 0, NULL, 0));
+    OK(aes_bitslice_run_under_keys(engine, &none, OPEN_BATCH(NULL, 0, NULL, 16), NULL, NULL, 0, NULL, 0));
+}
+
+/* Layouts need a GPU; errors that are found before any work need none. What needs one is in on_stream.cu, and on the stand-in for the driver. */
+static void layouts(void)
+{
+    static const uint32_t PLACES[2] = {0, 32}, BYTES[2] = {32, 16};
+    const aes_bitslice_ranges places = {.offsets = PLACES, .lengths = BYTES, .integer_bytes = 4}, odd = {.offsets = PLACES, .lengths = BYTES, .integer_bytes = 3};
+    const aes_bitslice_range range = {0, 32};
+    aes_bitslice_layout **const layout = (aes_bitslice_layout **)&state.handle;
+    static const int KINDS[] = {AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, AES_BITSLICE_GCM_ENCRYPT_BATCH, AES_BITSLICE_GCM_DECRYPT_BATCH};
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        const int is_gcm = k > 3;
+        const aes_bitslice_operation *right = OP(KINDS[k], .arrays = &places, .count = 2);
+        if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
+            REFUSED(AES_BITSLICE_UNSUPPORTED, "needs a CUDA engine", aes_bitslice_layout_new(engine, right, 16, layout));
+        }
+        IS_NULL("engine", aes_bitslice_layout_new(NULL, right, 16, layout));
+        IS_NULL("operation", aes_bitslice_layout_new(engine, NULL, 16, layout));
+        IS_NULL("layout", aes_bitslice_layout_new(engine, right, 16, NULL));
+        IS_NULL("arrays", aes_bitslice_layout_new(engine, OP(KINDS[k], .count = 2), 16, layout));
+        REFUSED(AES_BITSLICE_INVALID, "not 17", aes_bitslice_layout_new(engine, right, 17, layout));
+        REFUSED(AES_BITSLICE_INVALID, "`integer_bytes` is 3", aes_bitslice_layout_new(engine, OP(KINDS[k], .arrays = &odd, .count = 2), 16, layout));
+        REFUSED(AES_BITSLICE_INVALID, "`messages` and `ranges` have to be", aes_bitslice_layout_new(engine, OP(KINDS[k], .arrays = &places, .count = 2, .ranges = &range), 16, layout));
+        if (is_gcm) {
+            REFUSED(AES_BITSLICE_INVALID, "`integer_bytes` is 3", aes_bitslice_layout_new(engine, OP(KINDS[k], .arrays = &places, .aad_arrays = &odd, .count = 2), 16, layout));
+        }
+        IS_NULL("layout", aes_bitslice_run_layout_on_stream(NULL, state.before, right, state.output, state.output, 48, NULL, state.tags));
+    }
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 0: give AES_BITSLICE_CTR, _KEYSTREAM", aes_bitslice_layout_new(engine, OP(0, .arrays = &places, .count = 2), 16, layout));
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 9: give AES_BITSLICE_CTR, _KEYSTREAM", aes_bitslice_layout_new(engine, OP(AES_BITSLICE_GCM_ENCRYPT, .arrays = &places, .count = 2), 16, layout));
+    aes_bitslice_layout_free(NULL);
+}
+
 /* What a call of each operation takes beside its data, and the bytes of its result. */
 struct sort {
     aes_bitslice_operation operation;
@@ -1405,6 +1560,8 @@ int main(int count, char **arguments)
         cmac_batch();
         tags();
         many_keys();
+        under_keys();
+        layouts();
         refusals();
         streams();
         described();

@@ -1,5 +1,6 @@
 // Every operation of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
-// offsets; batches, also of arrays there; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
+// offsets; batches, also of arrays there; many keys, also by layouts; refusals; CUDA graphs; and that a thread's current device and context
+// stay as they were.
 //
 //     nvcc -std=c++20 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
 #include <aes_bitslice.h>
@@ -487,6 +488,136 @@ static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine
     CUDA(cudaFree(device_keys));
 }
 
+// What describes messages and jobs under keys of their own, and what a call on them writes, which GPU and host both reach.
+struct Laid {
+    alignas(16) uint8_t counters[16 * COUNT];
+    uint8_t keys[32 * COUNT], nonces[12 * COUNT], aad[20];
+    alignas(4) uint8_t tags[16 * COUNT];
+    uint32_t verdicts[COUNT];
+};
+
+// Messages of GCM and jobs under keys of their own give the same as on the CPU: under keys in host memory, and, by layouts, under keys in GPU
+// memory, also in a graph, which is launched again with other keys.
+static void under_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
+{
+    Laid *memory;
+    CUDA(cudaMallocManaged(&memory, sizeof *memory));
+    const std::vector<aes_bitslice_range> ranges = places();
+    std::vector<uint64_t> offsets, lengths, whole;
+    std::vector<uint32_t> numbers;
+    for (size_t n = 0; n < COUNT; n++) {
+        offsets.push_back(ranges[n].offset);
+        lengths.push_back(ranges[n].bytes);
+        whole.push_back(ranges[n].bytes / 16 * 16);
+        numbers.push_back(uint32_t(n * n % 7));
+    }
+    const aes_bitslice_ranges arrays = {offsets.data(), lengths.data(), 8, 0, 0}, blocks = {offsets.data(), whole.data(), 8, 0, 0};
+    std::vector<uint8_t> few(32 * 7), each(32 * COUNT), nonces(12 * COUNT), tags(16 * COUNT), received;
+    for (const size_t key_len : {size_t(16), size_t(24), size_t(32)}) {
+        const auto renew = [&] {
+            CUDA(cudaStreamSynchronize(stream));
+            OK(aes_bitslice_random(few.data(), few.size()));
+            OK(aes_bitslice_random(nonces.data(), nonces.size()));
+            OK(aes_bitslice_random(memory->counters, sizeof memory->counters));
+            OK(aes_bitslice_random(memory->aad, sizeof memory->aad));
+            for (size_t n = 0; n < COUNT; n++) {
+                std::memcpy(&each[n * key_len], &few[numbers[n] * key_len], key_len);
+            }
+            std::memcpy(memory->keys, each.data(), each.size());
+            std::memcpy(memory->nonces, nonces.data(), nonces.size());
+        };
+        renew();
+        const aes_bitslice_keys keys = {few.data(), key_len, 7, numbers.data()};
+        Operation seal = SEAL(AES_BITSLICE_GCM_ENCRYPT_BATCH, nonces.data(), 12, memory->aad, sizeof memory->aad);
+        seal.fields.arrays = &arrays;
+        seal.fields.count = COUNT;
+        const auto known = [&] {
+            expected = plain;
+            OK(aes_bitslice_run_under_keys(host, &keys, seal, plain.data(), expected.data(), LEN, tags.data(), tags.size()));
+        };
+        known();
+        aes_bitslice_pending *pending = nullptr;
+        equal(to, to, LEN, [&] { return aes_bitslice_run_under_keys_on_stream(cuda, &keys, seal, to, to, LEN, stream, &pending); });
+        has_tags(pending, tags);
+        Operation open = seal;
+        received = tags;
+        open.fields.kind = AES_BITSLICE_GCM_DECRYPT_BATCH;
+        open.fields.tag = received.data();
+        open.fields.tag_len = 16;
+        for (size_t n = 0; n < COUNT; n++) {
+            received[16 * n + 3] ^= uint8_t(is_changed(n));
+        }
+        OK(aes_bitslice_run_under_keys_on_stream(cuda, &keys, open, to, to, LEN, stream, &pending));
+        told(pending, true);
+
+        aes_bitslice_layout *layout;
+        OK(aes_bitslice_layout_new(cuda, seal, key_len, &layout));
+        Operation there = seal;
+        there.fields.nonce = memory->nonces;
+        equal(to, to, LEN, [&] { return aes_bitslice_run_layout_on_stream(layout, memory->keys, there, to, to, LEN, stream, memory->tags); });
+        CHECK(std::memcmp(memory->tags, tags.data(), tags.size()) == 0);
+        memory->tags[16 * 41] ^= 1;
+        Operation back = there;
+        back.fields.kind = AES_BITSLICE_GCM_DECRYPT_BATCH;
+        back.fields.tag = memory->tags;
+        back.fields.tag_len = 16;
+        OK(aes_bitslice_run_layout_on_stream(layout, memory->keys, back, to, to, LEN, stream, memory->verdicts));
+        CUDA(cudaMemcpyAsync(made.data(), to, LEN, cudaMemcpyDeviceToHost, stream));
+        CUDA(cudaStreamSynchronize(stream));
+        expected = plain;
+        std::memset(expected.data() + ranges[41].offset, 0, ranges[41].bytes);
+        CHECK(made == expected);
+        for (size_t n = 0; n < COUNT; n++) {
+            CHECK((memory->verdicts[n] != 0) == (n == 41));
+        }
+
+        cudaGraph_t graph;
+        cudaGraphExec_t instance;
+        CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        OK(aes_bitslice_run_layout_on_stream(layout, memory->keys, there, to, to, LEN, stream, memory->tags));
+        CUDA(cudaStreamEndCapture(stream, &graph));
+        CUDA(cudaGraphInstantiate(&instance, graph, 0));
+        CUDA(cudaGraphDestroy(graph));
+        aes_bitslice_layout_free(layout); // the graph keeps what it needs of it
+        for (int again = 0; again < 2; again++) {
+            renew();
+            known();
+            equal(to, to, LEN, [&] { return int(cudaGraphLaunch(instance, stream)); });
+            CHECK(std::memcmp(memory->tags, tags.data(), tags.size()) == 0);
+        }
+        CUDA(cudaGraphExecDestroy(instance));
+
+        for (const int kind : {AES_BITSLICE_CTR, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, AES_BITSLICE_KEYSTREAM}) {
+            const bool counts = kind == AES_BITSLICE_CTR || kind == AES_BITSLICE_KEYSTREAM, reads = kind != AES_BITSLICE_KEYSTREAM;
+            Operation call = OP(kind, .counter = counts ? memory->counters : nullptr, .count = COUNT, .arrays = counts ? &arrays : &blocks);
+            OK(aes_bitslice_layout_new(cuda, call, key_len, &layout));
+            const auto put = [&] { return aes_bitslice_run_layout_on_stream(layout, memory->keys, call, reads ? to : nullptr, to, LEN, stream, nullptr); };
+            const auto jobs_known = [&] {
+                std::vector<aes_bitslice_job> jobs;
+                for (size_t n = 0; n < COUNT; n++) {
+                    jobs.push_back({&each[n * key_len], key_len, {}, {offsets[n], counts ? lengths[n] : whole[n]}});
+                    std::memcpy(jobs[n].counter, memory->counters + 16 * n, 16);
+                }
+                expected = plain;
+                OK(aes_bitslice_run_many_keys(host, JOBS(kind, jobs.data(), COUNT), reads ? plain.data() : nullptr, expected.data(), LEN));
+            };
+            jobs_known();
+            equal(to, to, LEN, put);
+            CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            OK(put());
+            CUDA(cudaStreamEndCapture(stream, &graph));
+            CUDA(cudaGraphInstantiate(&instance, graph, 0));
+            CUDA(cudaGraphDestroy(graph));
+            renew();
+            jobs_known();
+            equal(to, to, LEN, [&] { return int(cudaGraphLaunch(instance, stream)); });
+            CUDA(cudaGraphExecDestroy(instance));
+            aes_bitslice_layout_free(layout);
+        }
+    }
+    CUDA(cudaFree(memory));
+}
+
 static void refused(const aes_bitslice_cipher *gpu)
 {
     aes_bitslice_pending *pending = nullptr;
@@ -610,6 +741,7 @@ int main()
     }
     xts(cuda, host);
     many_keys(cuda, host);
+    under_keys(cuda, host);
     // The default stream.
     aes_bitslice_cipher *const gpu = cipher_on(cuda, 16);
     OK(aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to, LEN, nullptr, nullptr));

@@ -109,6 +109,9 @@ int main(int count, char **arguments)
             .kind = AES_BITSLICE_KEYSTREAM, .count = 1, .keys = keys, .key_len = BYTES, .bytes_per_key = LEN / 16 * 16, .counter = block};
         check(aes_bitslice_run_many_keys(engine, &jobs, data, data, LEN));
         check(aes_bitslice_run_many_keys(engine, &each, NULL, data, LEN / 16 * 16));
+        const aes_bitslice_keys own = {keys, BYTES, 1, NULL};
+        operation.kind = AES_BITSLICE_GCM_ENCRYPT_BATCH;
+        check(aes_bitslice_run_under_keys(engine, &own, &operation, data, data, LEN, tag, 16));
         wipe(keys);
         check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
         check(aes_bitslice_open_file(engine, key, "sealed", "opened"));
