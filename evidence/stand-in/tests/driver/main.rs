@@ -7,6 +7,8 @@ mod bench;
 #[cfg(target_os = "linux")]
 mod cases;
 #[cfg(target_os = "linux")]
+mod from_c;
+#[cfg(target_os = "linux")]
 mod notes;
 #[cfg(target_os = "linux")]
 mod several;

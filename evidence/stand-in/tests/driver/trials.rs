@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Outcome, Place, open};
 use crate::cases::{CASES, Case};
+use crate::from_c::calls_from_c_under_keys_on_the_device;
 use crate::notes::{
     a_context_is_not_used_after_its_release, a_copy_from_pinned_memory_is_done_when_it_returns,
     a_stream_waits_for_an_event_of_another_context, memory_is_freed_clear_and_unused, memory_of_a_peer_needs_access,
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
         a_call_of_the_driver_that_fails_harms_nothing,
         a_call_of_the_driver_fails_from_the_beginning_to_the_end,
         a_call_of_the_driver_that_takes_long_changes_nothing,
+        calls_from_c_under_keys_on_the_device,
     ];
     let of_several = tests![
         calls_on_several_devices_are_right_and_leave_nothing,
