@@ -18,14 +18,14 @@ pub const fn times_x(elements: u32) -> u32 {
 }
 
 /// `a` to the power `n`.
-pub const fn pow(a: u8, n: u32) -> u8 {
+pub const fn pow(mut a: u8, mut n: u32) -> u8 {
     // By squares: the compiler computes tables with it, and would take seconds for one product after the other.
-    let (mut result, mut square, mut n) = (1, a, n);
+    let mut result = 1;
     while n > 0 {
         if n & 1 == 1 {
-            result = mul(result, square);
+            result = mul(result, a);
         }
-        square = mul(square, square);
+        a = mul(a, a);
         n >>= 1;
     }
     result

@@ -38,9 +38,10 @@ static int margins_changed(buffer b, u64 length) {
 // must reach a barrier or shuffle the same number of times, and no thread may leave while its neighbours wait for it.
 //
 // A thread starts on its stack once, with setcontext, and runs again for the next thread block. All other switches are jumps: swapcontext
-// calls the operating system for the signal mask every time. Jumps of the compiler's own save only where the stack is and what comes next: one
-// function must not have both, and callers must not know which registers these leave alone.
-#ifdef __x86_64__
+// calls the operating system for the signal mask every time. The compiler's own jumps save the frame, the stack and where to go on, and no
+// other register. So a function may have one of the two, not both, and `noipa` keeps callers from relying on registers that such a function
+// seems not to use.
+#if defined __x86_64__ && !defined __clang__
 typedef void *resumption[5];
 #define resumes __builtin_setjmp
 #define jump(to) __builtin_longjmp(to, 1)

@@ -213,7 +213,8 @@ impl GcmDecryptJobs {
 }
 
 impl GcmDecryptBatch {
-    /// These messages, each under a key of its own. There is no such call for encryption, of which a batch refuses nonces that are there twice.
+    /// These messages, each under a key of its own. A batch to encrypt has no such method: it refuses a nonce that comes twice, which different
+    /// keys allow. See [`GcmEncryptJobs::from_messages`].
     ///
     /// # Errors
     /// [`Error::Jobs`] for another number of keys than of messages, for the number of a key that is not there, and for nonces of another length

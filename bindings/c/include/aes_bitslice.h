@@ -127,9 +127,9 @@
 // CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 #define AES_BITSLICE_CMAC 16
 
-// GCM of many messages under one key; aes_bitslice_run_under_keys has one for each. Needs `count`, and `messages`; or in place of
+// GCM of many messages under one key, or, by aes_bitslice_run_under_keys, each under its own. Needs `count`, and `messages`; or in place of
 // `messages` arrays: `arrays`, `nonce`, and `aad` if there is additional data, each as described there, and with nonces of 12 bytes.
-// Messages are ranges of the data; they ascend and do not overlap, and no two have the same nonce. Bytes of the output between them stay as
+// Messages are ranges of the data; they ascend and do not overlap, and no two under one key have the same nonce. Bytes of the output between them stay as
 // they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the engine; here and
 // for the batches below.
 #define AES_BITSLICE_GCM_ENCRYPT_BATCH 17
@@ -441,7 +441,7 @@ int aes_bitslice_engine_open(const char *backend,
 // NULL and leaves a message.
 const char *aes_bitslice_engine_description(const struct aes_bitslice_engine *engine);
 
-// Frees an engine; does nothing for NULL. Ciphers made on it stay usable: they keep the device open.
+// Frees an engine; does nothing for NULL. Ciphers and layouts made on it stay usable: they keep the device open.
 void aes_bitslice_engine_free(struct aes_bitslice_engine *engine);
 
 // Loads a key on an engine: expands it, and copies it to the device. Key and engine may be freed afterwards.
@@ -586,9 +586,9 @@ int aes_bitslice_run_many_keys_on_stream(const struct aes_bitslice_engine *engin
                                          void *stream,
                                          struct aes_bitslice_pending **pending);
 
-// As aes_bitslice_run, for AES_BITSLICE_GCM_ENCRYPT_BATCH and AES_BITSLICE_GCM_DECRYPT_BATCH, with each message under its own one of `keys`;
-// on the CPU cores whatever the engine. Nonces have 12 bytes, and no two messages under one key have the same. Two with the same number of a
-// key and the same nonce are not encrypted; keys are not compared with each other.
+// As aes_bitslice_run, for AES_BITSLICE_GCM_ENCRYPT_BATCH and AES_BITSLICE_GCM_DECRYPT_BATCH, with each message under its own key, on the CPU
+// cores whatever the engine. Nonces have 12 bytes, and no two messages under one key may have the same. A call to encrypt is refused if two
+// messages have the same key number and the same nonce. The keys themselves are not compared.
 int aes_bitslice_run_under_keys(const struct aes_bitslice_engine *engine,
                                 const struct aes_bitslice_keys *keys,
                                 const struct aes_bitslice_operation *operation,
@@ -598,8 +598,8 @@ int aes_bitslice_run_under_keys(const struct aes_bitslice_engine *engine,
                                 void *result,
                                 size_t result_len);
 
-// As aes_bitslice_run_on_stream, in the same way. The keys are in host memory, too; for keys in GPU memory, make a layout. Freeing `pending`
-// wipes the library's copy of them. aes_bitslice_prepare_many_keys loads the kernels.
+// aes_bitslice_run_under_keys on data in GPU memory, on a stream, as aes_bitslice_run_on_stream. The keys are in host memory; for keys in GPU
+// memory, make a layout. Freeing `pending` wipes the library's copy of the keys. aes_bitslice_prepare_many_keys loads the kernels.
 int aes_bitslice_run_under_keys_on_stream(const struct aes_bitslice_engine *engine,
                                           const struct aes_bitslice_keys *keys,
                                           const struct aes_bitslice_operation *operation,
@@ -612,9 +612,10 @@ int aes_bitslice_run_under_keys_on_stream(const struct aes_bitslice_engine *engi
 // Describes jobs or messages to a GPU, each with a key of `key_len` bytes, for calls of aes_bitslice_run_layout_on_stream.
 //
 // `kind` is AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, or AES_BITSLICE_GCM_ENCRYPT_BATCH
-// or AES_BITSLICE_GCM_DECRYPT_BATCH, of which one layout does both. `arrays` has the `count` ranges of the data, which ascend and do not
-// overlap. For GCM, `aad_arrays` says where in the `aad_len` bytes of additional data that of each message is; if it is NULL, all messages
-// have all of it. The arrays are in host memory. Other fields are not used. Kernels are loaded and tested, unless that was done before.
+// or AES_BITSLICE_GCM_DECRYPT_BATCH: a layout for either of these two serves both. `arrays` has the `count` ranges of the data, which ascend
+// and do not overlap; for ECB they are whole blocks of 16. For GCM, `aad_arrays` says where in the `aad_len` bytes of additional data that of
+// each message is; if it is NULL, all messages have all of it. The arrays are in host memory; `messages` and `ranges` are NULL, and other
+// fields are not used. Kernels are loaded and tested, unless that was done before.
 //
 // Writes the layout to `layout`; free it with aes_bitslice_layout_free.
 int aes_bitslice_layout_new(const struct aes_bitslice_engine *engine,
@@ -622,16 +623,17 @@ int aes_bitslice_layout_new(const struct aes_bitslice_engine *engine,
                             size_t key_len,
                             struct aes_bitslice_layout **layout);
 
-// Does the jobs or messages of a layout on `len` bytes in GPU memory, on a stream. Nothing comes to the host and nothing is waited for:
+// Processes the jobs or messages of a layout in `len` bytes of GPU memory, on a stream. Nothing comes to the host and nothing is waited for:
 // later work on the stream sees output and results.
 //
-// In GPU memory are `keys`, one for each job or message, contiguous, at a multiple of 4; and of the operation `counter`, 16 bytes for each
-// job, at a multiple of 16, or NULL for ECB; or `nonce`, 12 bytes for each message, `aad`, and for decryption `tag`, 16 bytes for each, at
-// a multiple of 4. `kind`, `count` and `aad_len` are those of the layout, but GCM may go in either direction. Keys stay as they are: the
-// caller must clear them.
+// `keys` has one key for each job or message, contiguous, in GPU memory at a multiple of 4. They stay as they are: the caller must clear
+// them. Also in GPU memory is what the operation refers to. For jobs: `counter`, 16 bytes for each, at a multiple of 16; NULL for ECB. For
+// messages: `nonce`, 12 bytes for each; `aad`; and for decryption `tag`, 16 bytes for each, at a multiple of 4. `nonce_len` is 12 and
+// `tag_len` 16; `offset`, `counter_bits` and `short_tags` are 0. `kind`, `count` and, for GCM, `aad_len` are those of the layout, but GCM may
+// go in either direction.
 //
 // For GCM, `results` in GPU memory, at a multiple of 4, gets the tags, 16 bytes for each message; in a decryption, a uint32_t for each: 0
-// if it is authentic, else another number, and it is cleared. Otherwise it is NULL.
+// if the message is authentic, else another number, and the message is cleared. For jobs, `results` is NULL.
 //
 // A graph can hold the call; make the layout before the capture begins. Each launch reads keys, counters and nonces again. NOTHING CHECKS
 // THAT THEY ARE NEW: under one key, the same counter or nonce must never be used twice, in one call, in two, or in two launches of a graph.

@@ -85,11 +85,7 @@ unsafe fn integers<'a>(
     count: usize,
     name: &str,
 ) -> Result<Integers<'a>, Failure> {
-    let bytes = if of_64_bits { 8 } else { 4 };
-    if !array.addr().is_multiple_of(bytes) {
-        return Err(Failure::invalid(format!("`{name}` is not at a multiple of {bytes} bytes, as its integers are")));
-    }
-    // SAFETY: as the caller guarantees; the array is aligned.
+    // SAFETY: as the caller guarantees.
     unsafe {
         match of_64_bits {
             false => Ok(Integers::U32(values(array.cast(), count, name)?)),

@@ -155,7 +155,7 @@ pub unsafe extern "C" fn aes_bitslice_engine_description(engine: *const EngineHa
     description
 }
 
-/// Frees an engine; does nothing for NULL. Ciphers made on it stay usable: they keep the device open.
+/// Frees an engine; does nothing for NULL. Ciphers and layouts made on it stay usable: they keep the device open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_engine_free(engine: *mut EngineHandle) {
     // SAFETY: required of callers at the top of the header.

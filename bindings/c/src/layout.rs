@@ -97,9 +97,10 @@ impl LayoutHandle {
 /// Describes jobs or messages to a GPU, each with a key of `key_len` bytes, for calls of aes_bitslice_run_layout_on_stream.
 ///
 /// `kind` is AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, or AES_BITSLICE_GCM_ENCRYPT_BATCH
-/// or AES_BITSLICE_GCM_DECRYPT_BATCH, of which one layout does both. `arrays` has the `count` ranges of the data, which ascend and do not
-/// overlap. For GCM, `aad_arrays` says where in the `aad_len` bytes of additional data that of each message is; if it is NULL, all messages
-/// have all of it. The arrays are in host memory. Other fields are not used. Kernels are loaded and tested, unless that was done before.
+/// or AES_BITSLICE_GCM_DECRYPT_BATCH: a layout for either of these two serves both. `arrays` has the `count` ranges of the data, which ascend
+/// and do not overlap; for ECB they are whole blocks of 16. For GCM, `aad_arrays` says where in the `aad_len` bytes of additional data that of
+/// each message is; if it is NULL, all messages have all of it. The arrays are in host memory; `messages` and `ranges` are NULL, and other
+/// fields are not used. Kernels are loaded and tested, unless that was done before.
 ///
 /// Writes the layout to `layout`; free it with aes_bitslice_layout_free.
 #[unsafe(no_mangle)]
@@ -120,16 +121,17 @@ pub unsafe extern "C" fn aes_bitslice_layout_new(
     })
 }
 
-/// Does the jobs or messages of a layout on `len` bytes in GPU memory, on a stream. Nothing comes to the host and nothing is waited for:
+/// Processes the jobs or messages of a layout in `len` bytes of GPU memory, on a stream. Nothing comes to the host and nothing is waited for:
 /// later work on the stream sees output and results.
 ///
-/// In GPU memory are `keys`, one for each job or message, contiguous, at a multiple of 4; and of the operation `counter`, 16 bytes for each
-/// job, at a multiple of 16, or NULL for ECB; or `nonce`, 12 bytes for each message, `aad`, and for decryption `tag`, 16 bytes for each, at
-/// a multiple of 4. `kind`, `count` and `aad_len` are those of the layout, but GCM may go in either direction. Keys stay as they are: the
-/// caller must clear them.
+/// `keys` has one key for each job or message, contiguous, in GPU memory at a multiple of 4. They stay as they are: the caller must clear
+/// them. Also in GPU memory is what the operation refers to. For jobs: `counter`, 16 bytes for each, at a multiple of 16; NULL for ECB. For
+/// messages: `nonce`, 12 bytes for each; `aad`; and for decryption `tag`, 16 bytes for each, at a multiple of 4. `nonce_len` is 12 and
+/// `tag_len` 16; `offset`, `counter_bits` and `short_tags` are 0. `kind`, `count` and, for GCM, `aad_len` are those of the layout, but GCM may
+/// go in either direction.
 ///
 /// For GCM, `results` in GPU memory, at a multiple of 4, gets the tags, 16 bytes for each message; in a decryption, a uint32_t for each: 0
-/// if it is authentic, else another number, and it is cleared. Otherwise it is NULL.
+/// if the message is authentic, else another number, and the message is cleared. For jobs, `results` is NULL.
 ///
 /// A graph can hold the call; make the layout before the capture begins. Each launch reads keys, counters and nonces again. NOTHING CHECKS
 /// THAT THEY ARE NEW: under one key, the same counter or nonce must never be used twice, in one call, in two, or in two launches of a graph.

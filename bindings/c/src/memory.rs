@@ -47,6 +47,9 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
     }
     let bytes = count.saturating_mul(size_of::<T>());
     let start = range(pointer, bytes, name)?;
+    if !pointer.is_aligned() {
+        return Err(Failure::invalid(format!("`{name}` is not at a multiple of {} bytes", align_of::<T>())));
+    }
     room::<u8>(bytes)
         .map_err(|_| Error::OutOfHostMemory { what: format!("{} of `{name}`", counted(bytes, "byte")) })?;
     // SAFETY: as the caller guarantees; the length is one that memory can have.

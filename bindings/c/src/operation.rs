@@ -53,9 +53,9 @@ pub const AES_BITSLICE_GCM_SIV_DECRYPT: c_int = 14;
 pub const AES_BITSLICE_GMAC: c_int = 15;
 /// CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 pub const AES_BITSLICE_CMAC: c_int = 16;
-/// GCM of many messages under one key; aes_bitslice_run_under_keys has one for each. Needs `count`, and `messages`; or in place of
+/// GCM of many messages under one key, or, by aes_bitslice_run_under_keys, each under its own. Needs `count`, and `messages`; or in place of
 /// `messages` arrays: `arrays`, `nonce`, and `aad` if there is additional data, each as described there, and with nonces of 12 bytes.
-/// Messages are ranges of the data; they ascend and do not overlap, and no two have the same nonce. Bytes of the output between them stay as
+/// Messages are ranges of the data; they ascend and do not overlap, and no two under one key have the same nonce. Bytes of the output between them stay as
 /// they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the engine; here and
 /// for the batches below.
 pub const AES_BITSLICE_GCM_ENCRYPT_BATCH: c_int = 17;

@@ -34,7 +34,7 @@ impl Keys {
         let bits = KeyBits::from_bytes(self.key_len).ok_or(Error::KeyLength { bytes: self.key_len })?;
         // SAFETY: as the caller guarantees.
         unsafe {
-            let keys = values(self.keys, self.key_len.saturating_mul(self.count), "keys")?;
+            let keys = values(self.keys, self.bytes(), "keys")?;
             match self.numbers.is_null() {
                 true => Ok(JobKeys::each(bits, keys)),
                 false => Ok(JobKeys::numbered(bits, keys, values(self.numbers, messages, "numbers")?)),
@@ -44,14 +44,18 @@ impl Keys {
 
     /// Refuses keys within an output in host memory.
     fn check_apart(&self, given: Given) -> Result<(), Failure> {
-        let bytes = self.key_len.saturating_mul(self.count);
-        Data::writes(given.output, given.len)?.places_apart(self.keys.cast_mut(), bytes, "keys").map(drop)
+        Data::writes(given.output, given.len)?.places_apart(self.keys.cast_mut(), self.bytes(), "keys").map(drop)
+    }
+
+    /// Bytes of all keys.
+    fn bytes(&self) -> usize {
+        self.key_len.saturating_mul(self.count)
     }
 }
 
-/// As aes_bitslice_run, for AES_BITSLICE_GCM_ENCRYPT_BATCH and AES_BITSLICE_GCM_DECRYPT_BATCH, with each message under its own one of `keys`;
-/// on the CPU cores whatever the engine. Nonces have 12 bytes, and no two messages under one key have the same. Two with the same number of a
-/// key and the same nonce are not encrypted; keys are not compared with each other.
+/// As aes_bitslice_run, for AES_BITSLICE_GCM_ENCRYPT_BATCH and AES_BITSLICE_GCM_DECRYPT_BATCH, with each message under its own key, on the CPU
+/// cores whatever the engine. Nonces have 12 bytes, and no two messages under one key may have the same. A call to encrypt is refused if two
+/// messages have the same key number and the same nonce. The keys themselves are not compared.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_under_keys(
     engine: *const EngineHandle,
@@ -76,8 +80,8 @@ pub unsafe extern "C" fn aes_bitslice_run_under_keys(
     })
 }
 
-/// As aes_bitslice_run_on_stream, in the same way. The keys are in host memory, too; for keys in GPU memory, make a layout. Freeing `pending`
-/// wipes the library's copy of them. aes_bitslice_prepare_many_keys loads the kernels.
+/// aes_bitslice_run_under_keys on data in GPU memory, on a stream, as aes_bitslice_run_on_stream. The keys are in host memory; for keys in GPU
+/// memory, make a layout. Freeing `pending` wipes the library's copy of the keys. aes_bitslice_prepare_many_keys loads the kernels.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_under_keys_on_stream(
     engine: *const EngineHandle,

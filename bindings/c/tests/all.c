@@ -890,6 +890,7 @@ static void under_keys(void)
             operation.tag_len = 8;
             operation.short_tags = 1;
             shorter[8] ^= 1; /* it is reported and cleared, alone */
+            memcpy(data, expected, DATA);
             CHECK(aes_bitslice_run_under_keys(engine, given, &operation, expected, data, DATA, authentic, MESSAGES) == AES_BITSLICE_UNAUTHENTICATED);
             told(__LINE__, "a tag that is changed", "1 of 5 messages, the first of them message 1");
             shorter[8] ^= 1;
@@ -908,6 +909,7 @@ static void under_keys(void)
             REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", SEAL_UNDER(keys, len, SIZE_MAX / 8, NUMBERS));
             REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", SEAL_UNDER(output + 90, len, KEYS, NUMBERS));
             IS_NULL("keys", SEAL_UNDER(NULL, len, KEYS, NUMBERS));
+            REFUSED(AES_BITSLICE_INVALID, "`numbers` is not at a multiple of 4", SEAL_UNDER(keys, len, KEYS, (const uint32_t *)((const uint8_t *)NUMBERS + 1)));
             REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_under_keys(engine, given, &operation, output + 1, output, 95, state.tags, sizeof tags));
             REFUSED(AES_BITSLICE_INVALID, "the result has 80 bytes", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 96, state.tags, 64));
             REFUSED(AES_BITSLICE_INVALID, "the data has 86", aes_bitslice_run_under_keys(engine, given, &operation, plain, output, 86, made, sizeof made));
