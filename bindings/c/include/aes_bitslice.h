@@ -129,9 +129,9 @@
 
 // GCM of many messages under one key, or, by aes_bitslice_run_under_keys, each under its own. Needs `count`, and `messages`; or in place of
 // `messages` arrays: `arrays`, `nonce`, and `aad` if there is additional data, each as described there, and with nonces of 12 bytes.
-// Messages are ranges of the data; they ascend and do not overlap, and no two under one key have the same nonce. Bytes of the output between them stay as
-// they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the engine; here and
-// for the batches below.
+// Messages are ranges of the data; they ascend and do not overlap, and no two under one key have the same nonce. Bytes of the output between
+// them stay as they are. The results are their tags, 16 bytes each, contiguous. In host memory the CPU cores process them, whatever the
+// engine; here and for the batches below.
 #define AES_BITSLICE_GCM_ENCRYPT_BATCH 17
 
 // Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1

@@ -3,7 +3,7 @@
 //! make the call in host memory that is most like it.
 
 use crate::call::{Call, compare};
-use crate::kinds::{self, MODES, parts, under_key};
+use crate::from_host::{self, MODES, parts, under_key};
 use crate::wrong::{Wrong, wrong};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaGraph, CudaSlice, CudaStream, DevicePtr, sys};
 use aes_bitslice_runtime::cuda::{
@@ -180,7 +180,7 @@ fn rounds(in_graph: bool) -> usize {
 /// Messages of GCM under one key, whose ranges are in the memory of the GPU, too.
 pub fn gcm_batch(call: &mut Call<'_>, in_graph: bool) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);
-    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return kinds::gcm_batch(call) };
+    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return from_host::gcm_batch(call) };
     let starts = Array::of(&stream, &numbers(ranges.iter().map(|range| range.start)))?;
     let lengths = Array::of(&stream, &numbers(ranges.iter().map(|range| range.end - range.start)))?;
     let pairs = Array::of(&stream, &numbers(ranges.iter().flat_map(|range| [range.start, range.end])))?;
@@ -217,7 +217,7 @@ pub fn gcm_batch(call: &mut Call<'_>, in_graph: bool) -> Result<(), Wrong> {
 /// Messages of GCM, each under a key of its own, at places that were described before.
 pub fn gcm_jobs(call: &mut Call<'_>, in_graph: bool) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);
-    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return kinds::gcm_batch(call) };
+    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return from_host::gcm_batch(call) };
     let (count, of_key) = (ranges.len(), call.key.len());
     let bits = KeyBits::from_bytes(of_key).expect("an AES key");
     let (places, aads) = (Ranges::from(&*ranges), Ranges::equal(count, AAD as u64));
@@ -253,7 +253,7 @@ pub fn jobs(call: &mut Call<'_>, in_graph: bool) -> Result<(), Wrong> {
     let mode = call.random.one_of(&MODES);
     let unit = if matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt) { 16 } else { 1 };
     let ranges = call.ranges(64 << 20, 50_000, unit);
-    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return kinds::jobs(call) };
+    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return from_host::jobs(call) };
     let (count, of_key, len) = (ranges.len(), call.key.len(), call.bytes);
     let bits = KeyBits::from_bytes(of_key).expect("an AES key");
     let of_counter = if unit == 1 { 16 } else { 0 };

@@ -30,12 +30,14 @@
 //! | `planted` | a fault planted in the library's results |
 //! | `place` | where the data of a call is, and how the call is made there |
 //! | `call` | a call, and the comparison of its results |
-//! | `kinds` | the kinds of call |
+//! | `kinds` | the kinds of call, and how often each is made |
+//! | `from_host` | calls that are described in host memory |
 //! | `from_arrays` | those of which all arrays are in the memory of the GPU, also in graphs |
 //! | `refused` | calls that must be refused |
 
 mod call;
 mod from_arrays;
+mod from_host;
 mod kinds;
 mod memory;
 mod options;
