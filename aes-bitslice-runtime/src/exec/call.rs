@@ -9,14 +9,10 @@ use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
-use crate::exec::steps::HashSlot;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Cut, Keys, Operation, Pass, Ready};
-#[cfg(feature = "cuda")]
-use crate::op::partial_hash::Terms;
-use crate::op::partial_hash::Verdict;
+use crate::op::partial_hash::HASH;
 
 /// A key on an engine, for calls on one kind of memory.
 pub(crate) trait Target {
@@ -151,44 +147,9 @@ impl<O: Pass> Call<O> {
         self.kernels
     }
 
-    /// The launches of the cipher, for data of this shape.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        self.ready.launches(shape)
-    }
-
-    /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic; `None` if nothing is
-    /// verified. Leaves nothing on the stack.
-    pub(crate) fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        self.scrubbed_hash(|| self.ready.verdict(bytes))
-    }
-
-    /// The terms that are the tag of `bytes` bytes, which are the whole message; `None` if no tag is made. Leaves nothing on the stack.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn tag(&self, bytes: u64) -> Option<Terms> {
-        self.scrubbed_hash(|| self.ready.tag(bytes))
-    }
-
-    /// Does work that computes with the hash key, and leaves nothing on the stack.
-    fn scrubbed_hash<R>(&self, work: impl FnOnce() -> R) -> R {
-        match self.ready.hash_key() {
-            Some(key) => key.scrubbed(work),
-            None => work(),
-        }
-    }
-
     /// Where its data may be cut.
     pub(crate) fn cut(&self) -> Option<Cut<O::Ready>> {
         self.ready.cut()
-    }
-
-    /// The number of bytes (fewer than 16) into a block at which the data begins.
-    pub(crate) fn skip(&self) -> usize {
-        self.cut().map_or(0, |cut| cut.skip)
-    }
-
-    /// Bytes before the first whole block.
-    pub(crate) fn head(&self) -> u64 {
-        self.cut().map_or(0, |cut| cut.head())
     }
 
     /// The call on the data that remains after the first `bytes`, before which this block of input comes; it is asked for where it counts.
@@ -196,10 +157,10 @@ impl<O: Pass> Call<O> {
         Self { ready: cut.after(&self.ready, bytes, before), kernels: self.kernels }
     }
 
-    /// The value of a part of `bytes` bytes that was processed in a slot of a device, which was waited for.
-    pub(crate) fn part(&self, bytes: u64, slot: &impl HashSlot) -> PartOf<O> {
+    /// The value of a part of `bytes` bytes that a device processed, from the hash that it returned.
+    pub(crate) fn part(&self, bytes: u64, hash: &[u8; HASH]) -> PartOf<O> {
         match self.kernels.hashed {
-            Some(_) => self.ready.part(bytes, &slot.hash_copied()),
+            Some(_) => self.ready.part(bytes, hash),
             None => Default::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! A call cut into chunks that can be processed in any order.
 
 use crate::exec::call::Call;
+use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
 use aes_bitslice_core::memory::{NoMemory, room};
@@ -11,6 +12,19 @@ pub(crate) struct Chunk<'a, O: Pass> {
     pub(crate) data: Buffers<'a>,
 }
 
+impl<O: Pass> Chunk<'_, O> {
+    /// The chunk as devices perform it.
+    pub(crate) fn as_piece(&mut self) -> Piece<'_> {
+        Piece { work: &self.call, data: self.data.reborrow() }
+    }
+}
+
+/// A chunk as devices perform it.
+pub(crate) struct Piece<'a> {
+    pub(crate) work: &'a dyn Work,
+    pub(crate) data: Buffers<'a>,
+}
+
 /// Cuts the data into chunks of `bytes` bytes that end at block boundaries. The first is shorter by the missing part of
 /// its first block, and the last ends with the data. `bytes` is a multiple of 16; chunks are up to 31 bytes shorter where
 /// the operation cannot be [cut](crate::op::operation::Cut::place), and if `bytes` is less than that, longer.
@@ -18,10 +32,10 @@ pub(crate) struct Chunk<'a, O: Pass> {
 /// The block that a chunk is chained to is read now, before anything is overwritten.
 pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Result<Vec<Chunk<'_, O>>, NoMemory> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
-    if call.cut().is_none() {
+    let Some(skip) = call.cut().map(|cut| cut.skip) else {
         return Ok(vec![Chunk { call, data }]);
-    }
-    let mut chunks = room((call.skip() + data.len()).div_ceil(bytes))?;
+    };
+    let mut chunks = room((skip + data.len()).div_ceil(bytes))?;
     let (mut call, mut rest) = (call, data);
     while rest.len() > 0
         && let Some(cut) = call.cut()

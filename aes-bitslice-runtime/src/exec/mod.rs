@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `backend` | what an engine asks of a backend |
 //! | `call` | a call that was checked, which backends take |
+//! | `work` | what a device does for a call, whatever the operation |
 //! | `chunk` | a call cut into chunks that can be processed in any order |
 //! | `cores` | distribution of its chunks over the cores |
 //! | `processor` | AES support of the processor, and when a GPU is faster |
@@ -35,3 +36,4 @@ pub(crate) mod sources;
 pub(crate) mod steps;
 pub(crate) mod submitted;
 pub(crate) mod transfers;
+pub(crate) mod work;

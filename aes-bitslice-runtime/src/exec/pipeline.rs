@@ -15,10 +15,9 @@ use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::base::own_thread::own_thread;
 use crate::base::stop::Stop;
-use crate::exec::call::PartOf;
-use crate::exec::chunk::Chunk;
+use crate::exec::chunk::Piece;
 use crate::exec::schedule::Schedule;
-use crate::op::operation::Pass;
+use crate::op::partial_hash::HASH;
 use aes_bitslice_core::memory::collected;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -27,30 +26,30 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Room for one chunk at a time on a device. Dropping a slot waits for the work that it has started.
-pub(crate) trait Slot<'a, O: Pass> {
+pub(crate) trait Slot<'a> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
-    fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
+    fn start(&mut self, chunk: Piece<'a>) -> Result<(), Error>;
 
-    /// Waits for the chunk and returns its result. Called only if `start` succeeded. Afterwards, also after an error, the device no
+    /// Waits for the chunk and returns its hash, zeros if none is made. Called only if `start` succeeded. Afterwards, also after an error, the device no
     /// longer uses the chunk; without an error, its output is written.
-    fn finish(&mut self) -> Result<PartOf<O>, Error>;
+    fn finish(&mut self) -> Result<[u8; HASH], Error>;
 }
 
-/// Runs all chunks and returns the result of each, in order. `workers` has the device of each worker, `weights` the
+/// Runs all chunks and returns the hash of each, in order. `workers` has the device of each worker, `weights` the
 /// speeds of the devices, and `slots` gives a worker its slots, at least one, on the worker's thread. A worker for
 /// which there is no memory leaves its chunks to the others.
 ///
 /// After the first failure, or a panic, or when the call is stopped, nothing more is started; chunks already started are waited for.
 /// `started` says whether any chunk was started.
-pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
-    chunks: Vec<Chunk<'a, O>>,
+pub(crate) fn run<'a, L: Slot<'a>>(
+    chunks: Vec<Piece<'a>>,
     weights: &[f64],
     workers: &[usize],
     slots: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
     started: &AtomicBool,
-) -> Result<Vec<PartOf<O>>, Error> {
+) -> Result<Vec<[u8; HASH]>, Error> {
     let schedule = Schedule::new(chunks.len(), weights);
-    let outputs = Mutex::new(collected(chunks.iter().map(|_| PartOf::<O>::default()))?);
+    let hashes = Mutex::new(collected(chunks.iter().map(|_| [0; HASH]))?);
     let chunks = collected(chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))))?;
     let (failed, stop) = (AtomicBool::new(false), Stop::current());
     let no_room = Mutex::new(None);
@@ -70,7 +69,7 @@ pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
             }
             Err(e) => return Err(e),
         };
-        work_through(slots, || next(device), |index, output| lock(&outputs)[index] = output, started)?;
+        work_through(slots, || next(device), |index, hash| lock(&hashes)[index] = hash, started)?;
         std::mem::forget(unless_done);
         Ok(())
     };
@@ -78,7 +77,7 @@ pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
     match no_room.into_inner().unwrap_or_else(PoisonError::into_inner) {
         // No worker was left to process it.
         Some(e) if schedule.next(0).is_some() => Err(e),
-        _ => Ok(outputs.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        _ => Ok(hashes.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
 }
 
@@ -91,8 +90,8 @@ impl Drop for FailOnDrop<'_> {
     }
 }
 
-/// Runs every worker, the first on this thread. `work` has the same type for all operations, so that the code that
-/// starts threads is compiled once, here.
+/// Runs every worker, the first on this thread. `work` has the same type for all kinds of device, so that the code that
+/// starts threads is compiled once.
 fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
     let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
     if others.is_empty() {
@@ -110,11 +109,11 @@ fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + S
     })
 }
 
-/// The work of one worker; `done` gets the result of each chunk.
-fn work_through<'a, O: Pass, L: Slot<'a, O>>(
+/// The work of one worker; `done` gets the hash of each chunk.
+fn work_through<'a, L: Slot<'a>>(
     slots: Vec<L>,
-    next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,
-    done: impl Fn(usize, PartOf<O>),
+    next: impl Fn() -> Option<(usize, Piece<'a>)>,
+    done: impl Fn(usize, [u8; HASH]),
     started: &AtomicBool,
 ) -> Result<(), Error> {
     let (mut idle, mut busy) = (slots, VecDeque::<(usize, L)>::new());
@@ -135,7 +134,7 @@ fn work_through<'a, O: Pass, L: Slot<'a, O>>(
     let outcome = keep_busy();
     // All are waited for, whatever was wrong.
     busy.iter_mut().fold(outcome, |outcome, (index, slot)| {
-        let finished = slot.finish().map(|output| done(*index, output));
+        let finished = slot.finish().map(|hash| done(*index, hash));
         outcome.and(finished)
     })
 }
@@ -143,11 +142,12 @@ fn work_through<'a, O: Pass, L: Slot<'a, O>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::counter::{Counter, CounterMode};
+    use crate::base::nonce::Nonce;
     use crate::exec::call::Call;
-    use crate::exec::chunk::cut;
+    use crate::exec::chunk::{Chunk, cut};
+    use crate::exec::work::Work;
     use crate::op::buffers::Buffers;
-    use crate::op::ctr::Ctr;
+    use crate::op::gcm::GcmEncrypt;
     use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
 
@@ -180,7 +180,7 @@ mod tests {
 
     struct FakeSlot<'d, 'a> {
         device: &'d Fake<'d>,
-        chunk: Option<(Chunk<'a, Ctr>, bool)>,
+        chunk: Option<(Piece<'a>, bool)>,
     }
 
     impl Drop for FakeSlot<'_, '_> {
@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    impl<'a> Slot<'a, Ctr> for FakeSlot<'_, 'a> {
-        fn start(&mut self, chunk: Chunk<'a, Ctr>) -> Result<(), Error> {
+    impl<'a> Slot<'a> for FakeSlot<'_, 'a> {
+        fn start(&mut self, chunk: Piece<'a>) -> Result<(), Error> {
             assert!(self.chunk.is_none(), "one chunk at a time");
             let number = self.device.given.fetch_add(1, Ordering::SeqCst) + 1;
             if let Some(counter) = self.device.counts {
@@ -208,7 +208,7 @@ mod tests {
             Ok(())
         }
 
-        fn finish(&mut self) -> Result<(), Error> {
+        fn finish(&mut self) -> Result<[u8; HASH], Error> {
             let (mut chunk, fails) = self.chunk.take().expect("what was started is waited for, and nothing else");
             if fails {
                 self.device.panic_if_it_does();
@@ -221,16 +221,25 @@ mod tests {
             if fails {
                 return Err(lost());
             }
-            let first = chunk.call.operation().position() as usize;
+            let first = 16 * block(chunk.work);
             for (i, byte) in chunk.data.output().iter_mut().enumerate() {
                 *byte ^= key_stream(first + i);
             }
-            Ok(())
+            Ok([first as u8; HASH])
         }
     }
 
-    fn ctr(offset: u64) -> Ctr {
-        Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), offset)
+    fn call() -> Call<GcmEncrypt> {
+        Call::on_a_device(GcmEncrypt::new(&Nonce::from([0; 12]), b""))
+    }
+
+    /// The number of the first block, which has counter 2.
+    fn block(work: &dyn Work) -> usize {
+        work.counter().unwrap() as usize - 2
+    }
+
+    fn pieces<'a>(chunks: &'a mut [Chunk<'_, GcmEncrypt>]) -> Vec<Piece<'a>> {
+        chunks.iter_mut().map(Chunk::as_piece).collect()
     }
 
     fn key_stream(at: usize) -> u8 {
@@ -249,19 +258,21 @@ mod tests {
         chunk: usize,
     ) -> (Vec<u8>, Result<(), Error>, bool) {
         let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
-        let chunks = cut(Call::on_a_device(ctr(3 * 16 + 7)), Buffers::InPlace(&mut data), chunk).unwrap();
+        let mut chunks = cut(call(), Buffers::InPlace(&mut data), chunk).unwrap();
         let started = AtomicBool::new(false);
         let slots =
             |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], chunk: None }).collect());
         let weights = vec![1.0; devices.len()];
-        let outcome =
-            run(chunks, &weights, workers, slots, &started).map(|outputs| assert!(outputs.len() >= len / chunk));
+        let outcome = run(pieces(&mut chunks), &weights, workers, slots, &started).map(|hashes| {
+            let in_order = chunks.iter().map(|chunk| [(16 * block(&chunk.call)) as u8; HASH]);
+            assert!(!started.load(Ordering::SeqCst) || hashes.into_iter().eq(in_order));
+        });
         (data, outcome, started.into_inner())
     }
 
     #[test]
     fn every_byte_is_done_once_by_any_worker() {
-        let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(3 * 16 + 7 + i)).collect::<Vec<_>>();
+        let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(i)).collect::<Vec<_>>();
         for (devices, workers) in [(1, vec![0]), (1, vec![0, 0, 0]), (2, vec![0, 1]), (4, vec![0, 1, 2, 3, 0, 1, 2, 3])]
         {
             for slots in [1, 2, 4] {
@@ -301,7 +312,7 @@ mod tests {
         for with_room in [0, 1, 2] {
             let device = Fake::default();
             let mut data = vec![1; 16 * 50];
-            let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16).unwrap();
+            let mut chunks = cut(call(), Buffers::InPlace(&mut data), 16).unwrap();
             let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
             let slots = |_| {
                 if asked.fetch_add(1, Ordering::SeqCst) < with_room {
@@ -310,7 +321,7 @@ mod tests {
                     Err(Error::OutOfDeviceMemory { what: "a slot".into() })
                 }
             };
-            let outcome = run(chunks, &[1.0], &[0, 0, 0], slots, &started);
+            let outcome = run(pieces(&mut chunks), &[1.0], &[0, 0, 0], slots, &started);
             assert_eq!(outcome.is_ok(), with_room > 0);
             assert_eq!(device.given.into_inner(), if with_room > 0 { 50 } else { 0 });
         }
@@ -367,7 +378,7 @@ mod tests {
     fn an_error_of_the_last_chunks_is_returned() {
         for which in 1..=4 {
             let devices = [Fake { fails: Some((which, false)), ..Fake::default() }];
-            let (_, outcome, _) = run_on(&devices, &[0], 4, 16 * 3, 16);
+            let (_, outcome, _) = run_on(&devices, &[0], 4, 16 * 3 + 1, 16);
             assert!(matches!(outcome, Err(Error::Cuda { .. })), "chunk {which}");
             assert_eq!(devices[0].in_flight.load(Ordering::SeqCst), 0);
         }
@@ -376,10 +387,13 @@ mod tests {
     #[test]
     fn without_slots_nothing_is_started() {
         let mut data = [1; 64];
-        let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16).unwrap();
+        let mut chunks = cut(call(), Buffers::InPlace(&mut data), 16).unwrap();
         let started = AtomicBool::new(false);
         let none = |_| Err::<Vec<FakeSlot<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a slot".into() });
-        assert!(matches!(run(chunks, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));
+        assert!(matches!(
+            run(pieces(&mut chunks), &[1.0], &[0, 0], none, &started),
+            Err(Error::OutOfDeviceMemory { .. })
+        ));
         assert!(!started.into_inner() && data == [1; 64]);
     }
 }

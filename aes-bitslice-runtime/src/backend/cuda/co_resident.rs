@@ -16,8 +16,7 @@ use crate::backend::cuda::commands::{Kernel, RoundKeys, Span};
 use crate::backend::cuda::kernel::capture::is_in_capture;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::base::error::Error;
-use crate::exec::call::Call;
-use crate::op::operation::Pass;
+use crate::exec::work::Work;
 use cudarc::driver::sys::CUstream;
 
 /// The front is a whole multiple of this many bytes, so that both shares stay aligned.
@@ -40,44 +39,43 @@ pub(crate) struct Part<'a> {
 impl Part<'_> {
     /// # Safety
     /// The span is within memory of the device that is live until the work is done, and the stream is live.
-    unsafe fn launch<O: Pass>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<(), Error> {
+    unsafe fn launch(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<(), Error> {
         match span.len {
             0 => Ok(()),
             // SAFETY: as the caller guarantees.
-            _ => unsafe { self.kernel.run(&mut { stream }, span, Some(self.keys), |shape| call.launches(shape)) },
+            _ => unsafe { self.kernel.run(&mut { stream }, span, Some(self.keys), |shape| work.launches(shape)) },
         }
     }
 }
 
-/// Puts an operation on a stream, without waiting, `bitsliced` thousandths of it for the bitsliced kernel and the rest
-/// for the table kernel. Both kernels are for the operation's mode.
+/// Puts the cipher of some work on a stream, without waiting, `bitsliced` thousandths of it for the bitsliced kernel and the rest
+/// for the table kernel. Both kernels are for its mode.
 ///
 /// # Safety
 /// The span is within memory of the device that is live until the work is done, and the stream is live.
-pub(crate) unsafe fn launch<O: Pass>(
+pub(crate) unsafe fn launch(
     side_streams: &SideStreams,
     stream: CUstream,
     span: Span,
-    call: &Call<O>,
+    work: &dyn Work,
     tables: &Part<'_>,
     bits: &Part<'_>,
     bitsliced: u32,
 ) -> Result<(), Error> {
     // No co-resident kernels are stored for what is chained or cannot be cut.
-    let Some(cut) = call.cut().filter(|cut| !cut.is_chained()) else {
+    let front = front(span.len, work.head(), bitsliced);
+    let Some(after) = work.after(front) else {
         // SAFETY: as the caller guarantees.
-        return unsafe { tables.launch(stream, span, call) };
+        return unsafe { tables.launch(stream, span, work) };
     };
-    let front = front(span.len, cut.head(), bitsliced);
-    let after = call.after(&cut, front, || [0; 16]);
     let (front, back) = (span.part(0, front), span.part(front, span.len - front));
     // SAFETY: parts of the span that the caller guarantees; they do not overlap.
     unsafe {
         if is_in_capture(tables.kernel.driver(), stream)? {
-            tables.launch(stream, front, call)?;
-            return bits.launch(stream, back, &after);
+            tables.launch(stream, front, work)?;
+            return bits.launch(stream, back, &*after);
         }
-        side_streams.run(stream, || tables.launch(stream, front, call), |side| bits.launch(side, back, &after))
+        side_streams.run(stream, || tables.launch(stream, front, work), |side| bits.launch(side, back, &*after))
     }
 }
 
@@ -85,8 +83,8 @@ pub(crate) unsafe fn launch<O: Pass>(
 mod tests {
     use super::*;
     use crate::base::counter::{Counter, CounterMode};
+    use crate::exec::call::Call;
     use crate::op::ctr::Ctr;
-    use crate::op::operation::Ready;
 
     const LENGTHS: [u64; 16] = [
         0,
@@ -134,7 +132,7 @@ mod tests {
                 for counter in [0, 1, u128::MAX - 1, u128::MAX] {
                     let first = Counter::new(CounterMode::Ctr128BE, u128::to_be_bytes(counter));
                     let ctr = Ctr::new(&first, skip);
-                    let front = front(len, ctr.cut().unwrap().head(), 240);
+                    let front = front(len, Call::on_a_device(ctr).head(), 240);
                     let after = ctr.at(front);
                     assert_eq!(after.position(), u128::from(skip) + u128::from(front), "{len} {skip} {counter}");
                     assert!(front == len || after.skip() == 0, "the back begins with a block");

@@ -17,9 +17,10 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{self, Call, Data, Target};
 use crate::exec::choice::Choice;
+use crate::exec::work::Work;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Composition, Keys, Operation, Pass, Passes, Place, Ready};
+use crate::op::operation::{Composition, Keys, Operation, Pass, Passes, Place};
 use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::mode::Mode;
@@ -421,13 +422,7 @@ impl Place for Put<'_> {
         let Self { cipher, data } = self;
         let data = OnStream { returns_value: Some(false), ..data };
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let key = cipher.key()?;
-        // SAFETY: as the type of the data says.
-        unsafe { capture::keep(key.device().context(), data.stream, key) }?;
-        call.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: the type of the data guarantees stream and memory.
-            unsafe { key.launch(&mut { data.stream }, span, &call, mode, cipher.choice) }
-        })
+        cipher.put(data.stream, span, &call)
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -447,42 +442,92 @@ impl PutWithOutput<'_> {
     /// Puts a pass over the data on the stream, without waiting.
     fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
         let Self { cipher, own, data } = self;
-        let OnStream { stream, len, .. } = data;
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let results = match call.operation().messages()? {
-            // The CPU computes the results for messages that are all empty.
-            Some(batch) if batch.is_empty() => Results::None,
-            Some(batch) => {
-                cipher.prepare_batch(&batch)?;
-                // SAFETY: as the type of the data says; the messages are within the length, as was checked.
-                Results::Batch(unsafe { cipher.launch_batch(stream, span, &batch) }?)
-            }
-            None => {
-                let key = cipher.key()?;
-                // Before anything is written: known-answer tests may fail.
-                match key.in_one_launch(&call, span, cipher.choice)? {
-                    Some(one) => match call.verdict(len).or_else(|| call.tag(len).map(Verdict::none)) {
-                        Some(verdict) => Results::Terms(cipher.launch_for_terms(stream, &one, &verdict)?),
-                        None => Results::Hash(len, cipher.launch_all(key, stream, span, &call, Some(&one))?),
-                    },
-                    None => {
-                        call.operation().hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
-                        if len == 0 {
-                            Results::None
-                        } else {
-                            Results::Hash(len, cipher.launch_all(key, stream, span, &call, None)?)
-                        }
-                    }
-                }
-            }
-        };
+        let results = cipher.put_with_results(data.stream, span, &call)?;
         Ok(Started { call, results, _own: own })
     }
 }
 
+/// The work of checked calls, on a stream and a span as the type of their data describes them.
 impl DeviceCipher<'_> {
-    /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory. The data is
-    /// as in [`OnStream`].
+    /// Puts the cipher of a call on a stream, without waiting.
+    fn put(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<(), Error> {
+        let key = self.key()?;
+        // SAFETY: as the type of the data says.
+        unsafe { capture::keep(key.device().context(), stream, key) }?;
+        work.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: as the type of the data says.
+            unsafe { key.launch(&mut { stream }, span, work, mode, self.choice) }
+        })
+    }
+
+    /// Puts a call on a stream, without waiting, and returns what its value is computed from.
+    fn put_with_results(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<Results, Error> {
+        if let Some(batch) = work.messages()? {
+            if batch.is_empty() {
+                // The CPU computes the results for messages that are all empty.
+                return Ok(Results::None);
+            }
+            self.prepare_batch(&batch)?;
+            // SAFETY: as the type of the data says; the messages are within the length, as was checked.
+            return unsafe { self.launch_batch(stream, span, &batch) }.map(Results::Batch);
+        }
+        let (key, len) = (self.key()?, span.len);
+        // Before anything is written: known-answer tests may fail.
+        if let Some(one) = key.in_one_launch(work, span, self.choice)? {
+            return match work.verdict(len).or_else(|| work.tag(len).map(Verdict::none)) {
+                Some(verdict) => self.launch_for_terms(stream, &one, &verdict).map(Results::Terms),
+                None => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, Some(&one))?)),
+            };
+        }
+        work.hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
+        match len {
+            0 => Ok(Results::None),
+            _ => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, None)?)),
+        }
+    }
+
+    /// Puts a call that makes a tag on a stream, without waiting; the tag is written to `tag`, in memory as that of the data.
+    fn put_with_tag(&self, stream: CUstream, span: Span, work: &dyn Work, tag: CUdeviceptr) -> Result<(), Error> {
+        let no_tag = || Error::Unsupported { operation: work.name(), backend: "a tag in GPU memory".into() };
+        let (terms, hash) = work.tag(span.len).zip(work.hash_key()).ok_or_else(no_tag)?;
+        if !tag.is_multiple_of(4) {
+            let what = "the tag is made at a multiple of 4 bytes: give such a place for it".into();
+            return Err(Error::Length { operation: work.name(), what });
+        }
+        let overlaps = |data: CUdeviceptr| data < tag + HASH as u64 && tag < data + span.len;
+        if span.input.into_iter().chain(span.output).any(overlaps) {
+            return Err(Error::Overlap);
+        }
+        let (key, choice) = (self.key()?, self.choice);
+        // Before anything is written: its known-answer test may fail.
+        if let Some(one) = key.in_one_launch(work, span, choice)? {
+            // SAFETY: as the type of the data says.
+            return unsafe { one.run(key.device(), stream, &Verdict::none(terms), tag) };
+        }
+        key.hash_kernel(hash)?;
+        // SAFETY: as the type of the data says.
+        unsafe {
+            key.driver().clear(&mut { stream }, tag, HASH)?;
+            let launch =
+                |step| key.launch_step(&mut { stream }, span, work, step, choice, Sum { terms: &terms, at: tag });
+            work.kernels().steps().try_for_each(launch)
+        }
+    }
+
+    /// Loads everything that a call needs, unless that was done before.
+    fn prepare_work(&self, work: &dyn Work) -> Result<(), Error> {
+        self.device.enter()?;
+        match work.messages()? {
+            Some(batch) => {
+                self.prepare_batch(&batch)?;
+                self.prepare_described(&batch)
+            }
+            None => self.key()?.prepare_call(work, self.choice),
+        }
+    }
+
+    /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory.
     fn launch_for_terms(&self, stream: CUstream, one: &InOneLaunch<'_>, verdict: &Verdict) -> Result<TagResult, Error> {
         let device = self.device;
         let mut result = device.tag_results().take()?;
@@ -492,13 +537,13 @@ impl DeviceCipher<'_> {
     }
 
     /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it
-    /// computes none. The data is as in [`OnStream`].
-    fn launch_all<O: Pass>(
+    /// computes none.
+    fn launch_all(
         &self,
         key: &DeviceKey,
         stream: CUstream,
         span: Span,
-        call: &Call<O>,
+        work: &dyn Work,
         one: Option<&InOneLaunch<'_>>,
     ) -> Result<HashMemory, Error> {
         let mut memory = key.device().hash_memories().take()?;
@@ -507,15 +552,15 @@ impl DeviceCipher<'_> {
             memory.fill(stream, |hash| {
                 let terms = Terms::of_hash();
                 let launch = |step| {
-                    key.launch_step(&mut { stream }, span, call, step, self.choice, Sum { terms: &terms, at: hash })
+                    key.launch_step(&mut { stream }, span, work, step, self.choice, Sum { terms: &terms, at: hash })
                 };
                 let launched = match one {
                     Some(one) => one.run(key.device(), stream, &Verdict::none(Terms::of_hash()), hash),
-                    None => call.kernels().steps().try_for_each(launch),
+                    None => work.kernels().steps().try_for_each(launch),
                 };
                 launched
-                    .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash))
-                    .inspect_err(|_| clear_unverified(stream, span, call))
+                    .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, work, hash))
+                    .inspect_err(|_| clear_unverified(stream, span, work))
             })?;
         }
         Ok(memory)
@@ -527,8 +572,8 @@ impl DeviceCipher<'_> {
 ///
 /// # Safety
 /// The span is within memory of the device that is live until the work is done; the stream is live.
-unsafe fn clear_unverified<O: Pass>(stream: CUstream, span: Span, call: &Call<O>) {
-    let verifies = call.verdict(span.len).is_some();
+unsafe fn clear_unverified(stream: CUstream, span: Span, work: &dyn Work) {
+    let verifies = work.verdict(span.len).is_some();
     if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
         // SAFETY: as the caller guarantees.
         let _ = unsafe { result::memset_d8_async(output, 0, span.len as usize, stream) };
@@ -582,32 +627,7 @@ impl Place for PutTag<'_> {
         let Self { cipher, data, tag } = self;
         let data = OnStream { returns_value: Some(true), ..data };
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let (key, choice) = (cipher.key()?, cipher.choice);
-        let no_tag = || Error::Unsupported { operation: O::NAME, backend: "a tag in GPU memory".into() };
-        let (terms, hash) = call.tag(span.len).zip(call.operation().hash_key()).ok_or_else(no_tag)?;
-        if !tag.is_multiple_of(4) {
-            let what = "the tag is made at a multiple of 4 bytes: give such a place for it".into();
-            return Err(Error::Length { operation: O::NAME, what });
-        }
-        let overlaps = |data: CUdeviceptr| data < tag + HASH as u64 && tag < data + span.len;
-        if span.input.into_iter().chain(span.output).any(overlaps) {
-            return Err(Error::Overlap);
-        }
-        // Before anything is written: its known-answer test may fail.
-        let one = key.in_one_launch(&call, span, choice)?;
-        let mut stream = data.stream;
-        if let Some(one) = one {
-            // SAFETY: the type of the data guarantees stream and memory.
-            return unsafe { one.run(key.device(), stream, &Verdict::none(terms), tag) };
-        }
-        key.hash_kernel(hash)?;
-        // SAFETY: the type of the data guarantees stream and memory.
-        unsafe {
-            key.driver().clear(&mut stream, tag, HASH)?;
-            let launch =
-                |step| key.launch_step(&mut { stream }, span, &call, step, choice, Sum { terms: &terms, at: tag });
-            call.kernels().steps().try_for_each(launch)
-        }
+        cipher.put_with_tag(data.stream, span, &call, tag)
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -622,14 +642,7 @@ impl Preparation<'_> {
     fn prepare<O: Pass>(&self, operation: O) -> Result<Call<O>, Error> {
         let Self(cipher) = self;
         let call = Call::without_data(*cipher, operation)?;
-        cipher.device.enter()?;
-        match call.operation().messages()? {
-            Some(batch) => {
-                cipher.prepare_batch(&batch)?;
-                cipher.prepare_described(&batch)?;
-            }
-            None => cipher.key()?.prepare_call(&call, cipher.choice)?,
-        }
+        cipher.prepare_work(&call)?;
         Ok(call)
     }
 }

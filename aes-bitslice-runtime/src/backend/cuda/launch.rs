@@ -10,9 +10,8 @@ use crate::backend::device::hash::{Crypt, Gcm, GcmHash, Tables};
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::cpu::hash_key::HashKey;
-use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
-use crate::op::operation::{Pass, Ready};
+use crate::exec::work::Work;
 use crate::op::partial_hash::Verdict;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
@@ -54,25 +53,25 @@ impl KeyOnDevice for DeviceKey {
         choices.into_iter().try_for_each(|choice| self.load(mode, choice))
     }
 
-    unsafe fn launch<O: Pass>(
+    unsafe fn launch(
         &self,
         stream: &mut CUstream,
         span: Span,
-        call: &Call<O>,
+        work: &dyn Work,
         mode: Mode,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
-        let choice = self.choose(mode, span.len, span.is_aligned(call.head()), asked)?;
+        let choice = self.choose(mode, span.len, span.is_aligned(work.head()), asked)?;
         if let Choice::CoResident { bitsliced } = choice {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
             let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
             let side_streams = self.device().side_streams();
             // SAFETY: as the caller guarantees.
-            return unsafe { co_resident::launch(side_streams, *stream, span, call, &tables, &bits, bitsliced) };
+            return unsafe { co_resident::launch(side_streams, *stream, span, work, &tables, &bits, bitsliced) };
         }
         let (kernel, keys) = self.kernel(mode, choice)?;
         // SAFETY: as the caller guarantees.
-        unsafe { kernel.run(stream, span, keys, |shape| call.launches(shape)) }
+        unsafe { kernel.run(stream, span, keys, |shape| work.launches(shape)) }
     }
 }
 
@@ -86,14 +85,13 @@ pub(crate) struct InOneLaunch<'k> {
 impl DeviceKey {
     /// The launch that performs a call of GCM on this data alone, where that is the fastest way, unless another is `asked` for; its kernel
     /// is loaded and tested, and its tables are built, on first use. The caller has entered the device.
-    pub(crate) fn in_one_launch<O: Pass>(
+    pub(crate) fn in_one_launch(
         &self,
-        call: &Call<O>,
+        work: &dyn Work,
         span: Span,
         asked: Option<Choice>,
     ) -> Result<Option<InOneLaunch<'_>>, Error> {
-        let (operation, hashed) = (call.operation(), call.kernels().hashed);
-        let (Some(hashed), Some(key), Some(counter)) = (hashed, operation.hash_key(), operation.counter()) else {
+        let (Some(hashed), Some(key), Some(counter)) = (work.kernels().hashed, work.hash_key(), work.counter()) else {
             return Ok(None);
         };
         let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
@@ -105,10 +103,10 @@ impl DeviceKey {
         Ok(self.gcm(key)?.map(|gcm| InOneLaunch { gcm, crypt, key: key.clone() }))
     }
 
-    /// Loads everything that a call of an operation may need, and builds the tables of its hash, unless that was done before.
-    pub(crate) fn prepare_call<O: Pass>(&self, call: &Call<O>, asked: Option<Choice>) -> Result<(), Error> {
-        self.prepare_all(call, asked)?;
-        match call.operation().hash_key().filter(|_| call.operation().counter().is_some()) {
+    /// Loads everything that some work may need, and builds the tables of its hash, unless that was done before.
+    pub(crate) fn prepare_call(&self, work: &dyn Work, asked: Option<Choice>) -> Result<(), Error> {
+        self.prepare_all(work, asked)?;
+        match work.hash_key().filter(|_| work.counter().is_some()) {
             Some(key) if asked.is_none() => self.gcm(key).map(drop),
             _ => Ok(()),
         }

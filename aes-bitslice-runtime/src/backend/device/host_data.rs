@@ -12,11 +12,14 @@ use crate::backend::device::span::Span;
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
 use crate::exec::call::{Call, PartOf};
-use crate::exec::chunk::{Chunk, cut};
+use crate::exec::chunk::{Chunk, Piece, cut};
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
+use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
+use crate::op::partial_hash::HASH;
+use aes_bitslice_core::memory::collected;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
@@ -29,38 +32,82 @@ pub(crate) struct KeyOnDevices<'k, K> {
     pub(crate) first: usize,
 }
 
+/// Keys on devices, of some kind, that share the work of a call on host memory.
+pub(crate) trait OnDevices {
+    /// Loads what the call needs, and plans how its data goes to the devices.
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error>;
+
+    /// Performs all chunks, and returns the hash of each, in order. `started` says whether any chunk was started.
+    fn perform(&self, chunks: Vec<Piece<'_>>, planned: Planned, started: &AtomicBool)
+    -> Result<Vec<[u8; HASH]>, Error>;
+}
+
+/// Performs a call.
+///
+/// # Errors
+/// Those of the operation and the driver. Either nothing was written, or all of the output is cleared.
+pub(crate) fn run<O: Pass>(
+    devices: &dyn OnDevices,
+    call: Call<O>,
+    mut data: Buffers<'_>,
+) -> Result<Vec<PartOf<O>>, Error> {
+    let planned = devices.prepare(&call, &mut data)?;
+    let mut chunks = cut(call, data, planned.plan.chunk_bytes)?;
+    let pieces = chunks.iter_mut().map(Chunk::as_piece);
+    let hashes = perform(devices, planned, collected(pieces)?)?;
+    let part = |(chunk, hash): (&Chunk<'_, O>, _)| chunk.call.part(chunk.data.len() as u64, hash);
+    Ok(collected(chunks.iter().zip(&hashes).map(part))?)
+}
+
+/// Performs all chunks. Not even a panic lets half a result out.
+fn perform(devices: &dyn OnDevices, planned: Planned, mut chunks: Vec<Piece<'_>>) -> Result<Vec<[u8; HASH]>, Error> {
+    let lent = collected(chunks.iter_mut().map(|Piece { work, data }| Piece { work: *work, data: data.reborrow() }))?;
+    let started = AtomicBool::new(false);
+    let outcome = catch_unwind(AssertUnwindSafe(|| devices.perform(lent, planned, &started)));
+    if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
+        chunks.iter_mut().for_each(|chunk| chunk.data.output().fill(0));
+    }
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// How the data of a call goes to the devices.
+#[derive(Clone, Copy)]
+pub(crate) struct Planned {
+    plan: Plan,
+    staged: Staged,
+}
+
 impl<K: KeyOnDevice> KeyOnDevices<'_, K> {
-    /// Performs a call; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
-    ///
-    /// # Errors
-    /// Those of the operation and the driver. Either nothing was written, or all of the output is cleared.
-    pub(crate) fn run<O: Pass>(
-        self,
-        call: Call<O>,
-        mut data: Buffers<'_>,
+    /// [`OnDevices::prepare`]; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
+    pub(crate) fn prepare(
+        &self,
+        work: &dyn Work,
+        data: &mut Buffers<'_>,
         plan: impl FnOnce(usize, bool) -> Plan,
-    ) -> Result<Vec<PartOf<O>>, Error> {
-        let Self { keys, weights, first } = self;
+    ) -> Result<Planned, Error> {
+        let keys = self.keys;
         keys.iter().try_for_each(|key| key.driver().enter())?;
-        keys.iter().try_for_each(|key| key.prepare_all(&call, None))?;
-        let staged = Staged::of(&**keys[0].driver(), &mut data);
-        let plan = plan(call.skip() + data.len(), staged.is_nothing());
+        keys.iter().try_for_each(|key| key.prepare_all(work, None))?;
+        let staged = Staged::of(&**keys[0].driver(), data);
+        let plan = plan(work.skip() + data.len(), staged.is_nothing());
         let chunk_bytes = match plan.chunk_bytes {
             bytes if bytes <= SMALLEST => bytes,
             bytes => keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
         };
-        let plan = Plan { chunk_bytes, ..plan };
+        Ok(Planned { plan: Plan { chunk_bytes, ..plan }, staged })
+    }
+
+    /// [`OnDevices::perform`].
+    pub(crate) fn perform(
+        &self,
+        chunks: Vec<Piece<'_>>,
+        Planned { plan, staged }: Planned,
+        started: &AtomicBool,
+    ) -> Result<Vec<[u8; HASH]>, Error> {
+        let Self { keys, weights, first } = *self;
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % keys.len()).collect();
-        let chunks = cut(call, data.reborrow(), chunk_bytes)?;
-        let started = AtomicBool::new(false);
         let slots = |device: usize| slots(&keys[device], &plan, staged);
-        let run = || pipeline::run(chunks, weights, &workers, slots, &started);
-        let outcome = catch_unwind(AssertUnwindSafe(run));
-        // Not even a panic lets half a result out.
-        if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
-            data.output().fill(0);
-        }
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+        pipeline::run(chunks, weights, &workers, slots, started)
     }
 }
 
@@ -97,11 +144,7 @@ fn room_on(key: &impl KeyOnDevice, wanted: usize) -> Result<usize, Error> {
 }
 
 /// A worker's slots; at least one, with room for a chunk.
-fn slots<'k, 'a, K: KeyOnDevice, O: Pass>(
-    key: &'k K,
-    plan: &Plan,
-    staged: Staged,
-) -> Result<Vec<HostSlot<'k, 'a, K, O>>, Error> {
+fn slots<'k, 'a, K: KeyOnDevice>(key: &'k K, plan: &Plan, staged: Staged) -> Result<Vec<HostSlot<'k, 'a, K>>, Error> {
     key.driver().enter()?;
     let slots = key.slots();
     let host_slot = |slot| HostSlot { key, slot, staged, over_link: plan.over_link, chunk: None };
@@ -117,23 +160,23 @@ fn slots<'k, 'a, K: KeyOnDevice, O: Pass>(
 }
 
 /// A slot with a chunk of the caller's data.
-struct HostSlot<'k, 'a, K: KeyOnDevice, O: Pass> {
+struct HostSlot<'k, 'a, K: KeyOnDevice> {
     key: &'k K,
     slot: Slot<'k, K::Driver>,
     staged: Staged,
     /// Whether kernels read and write host memory themselves.
     over_link: bool,
-    chunk: Option<Chunk<'a, O>>,
+    chunk: Option<Piece<'a>>,
 }
 
 /// Where kernels access a chunk's data in host memory: the caller's, or the data staged from byte `at` of the slot's on. `None` if they
 /// cannot, or only byte by byte.
-fn span_over_link<D: Driver, O: Pass>(
+fn span_over_link<D: Driver>(
     driver: &D,
     slot: &mut Slot<'_, D>,
     staged: Staged,
     at: usize,
-    call: &Call<O>,
+    work: &dyn Work,
     data: &mut Buffers<'_>,
 ) -> Option<Span<D::Place>> {
     let len = data.len();
@@ -145,26 +188,27 @@ fn span_over_link<D: Driver, O: Pass>(
     let input = place(data.reads(), staged.input, data.input())?;
     let output = place(data.writes(), staged.output, data.output())?;
     let span = Span::between(input, output, len as u64);
-    span.is_aligned(call.head()).then_some(span)
+    span.is_aligned(work.head()).then_some(span)
 }
 
-impl<'a, K: KeyOnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, O> {
-    fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
+impl<'a, K: KeyOnDevice> pipeline::Slot<'a> for HostSlot<'_, 'a, K> {
+    fn start(&mut self, chunk: Piece<'a>) -> Result<(), Error> {
         let Self { key, slot, staged, over_link, chunk: in_flight } = self;
         // Stored before anything is put into the queue: from here on there is something to wait for.
-        let Chunk { call, data } = in_flight.insert(chunk);
-        let (at, len) = (call.skip(), data.len());
+        let Piece { work, data } = in_flight.insert(chunk);
+        let (work, at, len) = (*work, work.skip(), data.len());
         key.driver().enter()?;
         if staged.input {
             slot.staging(at, len).copy_from_slice(data.input());
         }
-        if *over_link && let Some(span) = span_over_link(&**key.driver(), slot, *staged, at, call, data) {
+        if *over_link && let Some(span) = span_over_link(&**key.driver(), slot, *staged, at, work, data) {
             // SAFETY: the chunk is kept, and left alone, until the queue was waited for: by `finish` or on drop; the staging memory is the
             // slot's own, and its next use comes after a wait.
-            unsafe { key.launch_in(slot, span, call, None) }?;
+            unsafe { key.launch_in(slot, span, work, None) }?;
             return slot.begin();
         }
-        let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
+        let place = slot.room(at, len);
+        let span = Span::between(data.reads().then_some(place), data.writes().then_some(place), len as u64);
         if staged.input {
             slot.copy_in_staged(at, len)?;
         } else if data.reads() {
@@ -172,7 +216,7 @@ impl<'a, K: KeyOnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, 
             unsafe { slot.copy_in(at, data.input()) }?;
         }
         // SAFETY: the span is within the slot's memory, which outlives the wait.
-        unsafe { key.launch_in(slot, span, call, None) }?;
+        unsafe { key.launch_in(slot, span, work, None) }?;
         if staged.output {
             slot.copy_out_staged(at, len)?;
         } else if data.writes() {
@@ -182,20 +226,20 @@ impl<'a, K: KeyOnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, 
         slot.begin()
     }
 
-    fn finish(&mut self) -> Result<PartOf<O>, Error> {
+    fn finish(&mut self) -> Result<[u8; HASH], Error> {
         // Even if the device is refused meanwhile: something may be in the queue.
         let entered = self.key.driver().enter();
         self.slot.wait().and(entered)?;
-        let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
+        let Piece { work, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if self.staged.output {
-            past_caches(self.slot.staging(call.skip(), len), data.output());
+            past_caches(self.slot.staging(work.skip(), len), data.output());
         }
-        Ok(call.part(len as u64, &self.slot))
+        Ok(work.kernels().hash_in(&self.slot))
     }
 }
 
-impl<K: KeyOnDevice, O: Pass> Drop for HostSlot<'_, '_, K, O> {
+impl<K: KeyOnDevice> Drop for HostSlot<'_, '_, K> {
     fn drop(&mut self) {
         // After a failure: work that was started may still read and write the caller's memory.
         if self.chunk.is_some() {

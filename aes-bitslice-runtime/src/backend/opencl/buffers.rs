@@ -15,6 +15,7 @@ use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, Data, Target};
 use crate::exec::steps::Step;
+use crate::exec::work::Work;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{self, Composition, Operation, Pass};
@@ -252,18 +253,9 @@ impl operation::Place for Put<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
-        let InQueue { cipher, input, output, .. } = self.0;
-        let key = cipher.key;
-        let (call, (queue, span)) =
-            Call::scrubbed(cipher, operation, InQueue { returns_value: Some(false), ..self.0 })?;
-        let mut commands = Commands::of(queue);
-        let launched = call.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.launch(&mut commands, span, &call, mode, None) }
-        });
-        // After a failure, too: the launches before it are in the queue.
-        are_used_by(input, output, span.in_place, &commands.events);
-        launched
+        let data = InQueue { returns_value: Some(false), ..self.0 };
+        let (call, (queue, span)) = Call::scrubbed(data.cipher, operation, data)?;
+        data.put(queue, span, &call)
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -276,13 +268,39 @@ struct PutWithOutput<'a>(InQueue<'a>);
 
 impl PutWithOutput<'_> {
     fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
-        let InQueue { cipher, input, output, .. } = self.0;
-        let key = cipher.key;
-        let (call, (queue, span)) = Call::scrubbed(cipher, operation, InQueue { returns_value: Some(true), ..self.0 })?;
+        let data = InQueue { returns_value: Some(true), ..self.0 };
+        let (call, (queue, span)) = Call::scrubbed(data.cipher, operation, data)?;
+        let hash = data.put_with_hash(queue, span, &call)?;
+        Ok(Started { call, hash: hash.map(|memory| (span.len, memory)) })
+    }
+}
+
+/// The work of checked calls. Queue and buffers are alive, belong to the device's context, and the buffers have the bytes of the span.
+impl InQueue<'_> {
+    /// Puts the cipher of a call into the queue, without waiting.
+    fn put(&self, queue: cl_command_queue, span: Span, work: &dyn Work) -> Result<(), Error> {
+        let mut commands = Commands::of(queue);
+        let launched = work.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: as is said above.
+            unsafe { self.cipher.key.launch(&mut commands, span, work, mode, None) }
+        });
+        // After a failure, too: the launches before it are in the queue.
+        are_used_by(self.input, self.output, span.in_place, &commands.events);
+        launched
+    }
+
+    /// Puts all steps of a call into the queue, without waiting, and returns the memory that receives the hash; `None` if there is no data.
+    fn put_with_hash(
+        &self,
+        queue: cl_command_queue,
+        span: Span,
+        work: &dyn Work,
+    ) -> Result<Option<DeviceMemory>, Error> {
+        let key = self.cipher.key;
         // Before anything is written: a known-answer test may fail.
-        key.prepare_all(&call, None)?;
+        key.prepare_all(work, None)?;
         if span.len == 0 {
-            return Ok(Started { call, hash: None });
+            return Ok(None);
         }
         let context = key.driver();
         let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
@@ -290,28 +308,28 @@ impl PutWithOutput<'_> {
         let mut commands = Commands::of(queue);
         clear(context, &mut commands, at_hash, HASH)?;
         let (terms, mut writes) = (Terms::of_hash(), false);
-        let launched = call.kernels().steps().try_for_each(|step| {
+        let launched = work.kernels().steps().try_for_each(|step| {
             // The next commands wait for what is in the queue.
             commands.barrier()?;
             writes |= matches!(step, Step::Cipher(_));
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.launch_step(&mut commands, span, &call, step, None, Sum { terms: &terms, at: at_hash }) }
+            // SAFETY: as is said above.
+            unsafe { key.launch_step(&mut commands, span, work, step, None, Sum { terms: &terms, at: at_hash }) }
         });
         let launched = launched.and_then(|()| commands.barrier()).and_then(|()| {
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.clear_unless_authentic(&mut commands, span, &call, at_hash) }
+            // SAFETY: as is said above.
+            unsafe { key.clear_unless_authentic(&mut commands, span, work, at_hash) }
         });
         if launched.is_err()
             && writes
             && let Some(output) = span.output
-            && call.verdict(span.len).is_some()
+            && work.verdict(span.len).is_some()
         {
             // Data that was not verified must not stay there; if even this fails, nothing more can be done.
             let _ = clear(context, &mut commands, output, span.len as usize);
         }
         commands.events.iter().for_each(|command| hash.is_used_by(command));
-        are_used_by(input, output, span.in_place, &commands.events);
-        launched.map(|()| Started { call, hash: Some((span.len, hash)) })
+        are_used_by(self.input, self.output, span.in_place, &commands.events);
+        launched.map(|()| Some(hash))
     }
 }
 

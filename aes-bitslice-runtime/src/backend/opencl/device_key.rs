@@ -1,7 +1,7 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
 use crate::backend::device::hash::{OfHashKey, Tables};
-use crate::backend::device::host_data::KeyOnDevices;
+use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Planned};
 use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
 use crate::backend::opencl::context::Context;
@@ -11,11 +11,15 @@ use crate::base::key::Key;
 use crate::exec::backend::{OnBackend, Settings};
 use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;
+use crate::exec::chunk::Piece;
 use crate::exec::transfers::{Plan, Transfers};
+use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Operation, Pass};
+use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A key on a device.
 pub(crate) struct DeviceKey {
@@ -96,6 +100,10 @@ impl DeviceKey {
         }
     }
 
+    fn devices(&self) -> KeyOnDevices<'_, Self> {
+        KeyOnDevices { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }
+    }
+
     /// How a call's data goes to the device.
     fn plan(&self, bytes: usize, is_pinned: bool) -> Plan {
         let (context, mut transfers) = (self.device.context(), self.transfers);
@@ -119,8 +127,22 @@ fn fastest_chunk(bytes: usize) -> usize {
 
 impl OnBackend for DeviceKey {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        let plan = |bytes, is_pinned| self.plan(bytes, is_pinned);
-        KeyOnDevices { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }.run(call, data, plan)
+        host_data::run(self, call, data)
+    }
+}
+
+impl OnDevices for DeviceKey {
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error> {
+        self.devices().prepare(work, data, |bytes, is_pinned| self.plan(bytes, is_pinned))
+    }
+
+    fn perform(
+        &self,
+        chunks: Vec<Piece<'_>>,
+        planned: Planned,
+        started: &AtomicBool,
+    ) -> Result<Vec<[u8; HASH]>, Error> {
+        self.devices().perform(chunks, planned, started)
     }
 }
 
@@ -148,18 +170,18 @@ impl KeyOnDevice for DeviceKey {
         self.kernel(mode).map(|_| ())
     }
 
-    unsafe fn launch<O: Pass>(
+    unsafe fn launch(
         &self,
         commands: &mut Commands,
         span: Span,
-        call: &Call<O>,
+        work: &dyn Work,
         mode: Mode,
         _asked: Option<Choice>,
     ) -> Result<(), Error> {
-        debug_assert!(!call.kernels().counters_are_secret, "no kernel here takes them as data");
+        debug_assert!(!work.kernels().counters_are_secret, "no kernel here takes them as data");
         let (kernel, keys) = self.kernel(mode)?;
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.
-        unsafe { kernel.run(commands, span, keys, |shape| call.launches(shape)) }
+        unsafe { kernel.run(commands, span, keys, |shape| work.launches(shape)) }
     }
 }
 

@@ -104,7 +104,7 @@ impl<'k, O: Pass> Gpu<'k, O> {
                 continue;
             }
             let Busy { slot, call, len } = self.busy.swap_remove(index);
-            self.done.push(call.part(len, &slot));
+            self.done.push(call.part(len, &call.kernels().hash_in(&slot)));
             self.idle.push(slot);
         }
         Ok(self.busy.len() < busy)

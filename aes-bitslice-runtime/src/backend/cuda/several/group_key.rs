@@ -1,16 +1,19 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::device::host_data::KeyOnDevices;
+use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Planned};
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::exec::call::{Call, PartOf};
+use crate::exec::chunk::Piece;
 use crate::exec::transfers::Transfers;
+use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
+use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A key on each GPU of a group.
 pub(crate) struct GroupKey {
@@ -43,19 +46,34 @@ impl GroupKey {
         &self.weights
     }
 
-    /// The number of a call, counting up.
-    fn next_call(&self) -> usize {
-        self.calls.fetch_add(1, Ordering::Relaxed)
+    fn devices(&self, first: usize) -> KeyOnDevices<'_, DeviceKey> {
+        KeyOnDevices { keys: &self.keys, weights: &self.weights, first }
     }
 }
 
 impl OnBackend for GroupKey {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        let hashes = call.kernels().hashed.is_some();
-        let plan = |bytes, is_pinned| match hashes {
+        host_data::run(self, call, data)
+    }
+}
+
+impl OnDevices for GroupKey {
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error> {
+        let hashes = work.kernels().hashed.is_some();
+        self.devices(0).prepare(work, data, |bytes, is_pinned| match hashes {
             false => self.transfers.plan_over_link(bytes, is_pinned, self.keys.len()),
             true => self.transfers.plan(bytes, is_pinned, self.keys.len()),
-        };
-        KeyOnDevices { keys: &self.keys, weights: &self.weights, first: self.next_call() }.run(call, data, plan)
+        })
+    }
+
+    /// Each call begins on the next device.
+    fn perform(
+        &self,
+        chunks: Vec<Piece<'_>>,
+        planned: Planned,
+        started: &AtomicBool,
+    ) -> Result<Vec<[u8; HASH]>, Error> {
+        let first = self.calls.fetch_add(1, Ordering::Relaxed);
+        self.devices(first).perform(chunks, planned, started)
     }
 }

@@ -10,6 +10,7 @@ use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, Data, PartOf, Target};
 use crate::exec::schedule::Schedule;
+use crate::exec::work::Work;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Composition, Cut, Operation, Pass, Place};
@@ -141,7 +142,7 @@ impl<'a> ShardedCipher<'a> {
     /// The GPUs with slots, at least one each; always in the same order, so that calls waiting for slots do not wait for one another.
     fn gpus<O: Pass>(
         &self,
-        call: &Call<O>,
+        work: &dyn Work,
         is_chained: bool,
         shares: &[Range<usize>],
         owned: &[Range<usize>],
@@ -152,7 +153,7 @@ impl<'a> ShardedCipher<'a> {
             // A GPU without a share works on the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
             let choice =
-                call.kernels().mode.map(|mode| key.choose(mode, bytes as u64, call.head() == 0, None)).transpose()?;
+                work.kernels().mode.map(|mode| key.choose(mode, bytes as u64, work.head() == 0, None)).transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let blocks = 16 * owned.len().max(1);

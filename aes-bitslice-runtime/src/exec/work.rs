@@ -1,0 +1,96 @@
+//! What a device does for a checked call, whatever the operation: the way from here to the driver is compiled once, and not for each operation
+//! in each crate that calls it.
+
+use crate::base::error::Error;
+use crate::cpu::hash_key::HashKey;
+use crate::exec::call::Call;
+use crate::op::batch::Batch;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{Pass, Ready};
+use crate::op::partial_hash::{Terms, Verdict};
+use aes_bitslice_core::memory::NoMemory;
+
+/// A checked call, on all data or on a part of it, as devices perform it. Nothing of the hash key is left on the stack.
+pub(crate) trait Work: Send + Sync {
+    /// The name of the operation, used in error texts.
+    fn name(&self) -> &'static str;
+
+    /// The kernels that a device needs for it.
+    fn kernels(&self) -> KernelsNeeded;
+
+    /// The launches of the cipher, for data of this shape.
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error>;
+
+    /// The key of the hash, if data is hashed.
+    fn hash_key(&self) -> Option<&HashKey>;
+
+    /// The counter of the first block, if it is one of GCM ([`Ready::counter`]).
+    fn counter(&self) -> Option<u128>;
+
+    /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic; `None` if nothing is
+    /// verified.
+    fn verdict(&self, bytes: u64) -> Option<Verdict>;
+
+    /// The terms that are the tag of `bytes` bytes, which are the whole message; `None` if no tag is made.
+    fn tag(&self, bytes: u64) -> Option<Terms>;
+
+    /// The messages of a batch, which a device processes all at once.
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory>;
+
+    /// The number of bytes (fewer than 16) into a block at which the data begins.
+    fn skip(&self) -> usize;
+
+    /// The work that remains after the first `bytes`; `None` where the data cannot be cut, or is chained.
+    fn after(&self, bytes: u64) -> Option<Box<dyn Work>>;
+
+    /// Bytes before the first whole block.
+    fn head(&self) -> u64 {
+        (16 - self.skip() as u64) % 16
+    }
+}
+
+impl<O: Pass> Work for Call<O> {
+    fn name(&self) -> &'static str {
+        O::NAME
+    }
+
+    fn kernels(&self) -> KernelsNeeded {
+        Call::kernels(self)
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        self.operation().launches(shape)
+    }
+
+    fn hash_key(&self) -> Option<&HashKey> {
+        self.operation().hash_key()
+    }
+
+    fn counter(&self) -> Option<u128> {
+        self.operation().counter()
+    }
+
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        let verdict = || self.operation().verdict(bytes);
+        self.hash_key().map_or_else(verdict, |key| key.scrubbed(verdict))
+    }
+
+    fn tag(&self, bytes: u64) -> Option<Terms> {
+        let tag = || self.operation().tag(bytes);
+        self.hash_key().map_or_else(tag, |key| key.scrubbed(tag))
+    }
+
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
+        self.operation().messages()
+    }
+
+    fn skip(&self) -> usize {
+        self.cut().map_or(0, |cut| cut.skip)
+    }
+
+    fn after(&self, bytes: u64) -> Option<Box<dyn Work>> {
+        let cut = self.cut().filter(|cut| !cut.is_chained())?;
+        Some(Box::new(Call::after(self, &cut, bytes, || [0; 16])))
+    }
+}
