@@ -38,8 +38,8 @@
 //!
 //! To encrypt, use [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperability: if the ciphertext
 //! is modified, the plaintext changes undetected.
-// `unsafe` is confined to four modules of `backend`, the two for devices, and those for vector instructions and for writes past the caches,
-// and to the instructions in `cpu`.
+// `unsafe` is confined to three modules of `backend`, the two for devices and that for writes past the caches, and to the instructions in
+// `cpu`.
 #![deny(unsafe_code)]
 // Code that only devices use is compiled, and thus checked, in every build. What it is documented with may link to what
 // is not there.
@@ -69,7 +69,6 @@ pub use api::host_buffer::HostBuffer;
 #[cfg(feature = "rand_core")]
 pub use api::rng::KeystreamRng;
 pub use api::submit::{self, SubmitError, Submitted};
-pub use backend::bitsliced::{self, transpose};
 #[cfg(feature = "cuda")]
 pub use backend::cuda;
 #[cfg(feature = "opencl")]
@@ -88,6 +87,7 @@ pub use base::tag::Tag;
 #[doc(hidden)]
 pub use base::threads::divided;
 pub use base::threads::{set_threads, threads};
+pub use cpu::bitsliced::{self, transpose};
 #[doc(hidden)]
 pub use cpu::instructions::Instructions;
 #[doc(hidden)]

@@ -1,7 +1,6 @@
 //! A key on an engine: the one call that takes any operation.
 
 use crate::api::engine::Engine;
-use crate::backend::bitsliced::key::Bitsliced;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group_key::GroupKey;
 #[cfg(feature = "opencl")]
@@ -9,7 +8,6 @@ use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::stop::Stop;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::OnBackend;
 use crate::exec::call::{self, Call, Data, PartOf, Target};
@@ -46,7 +44,6 @@ pub(crate) enum KeyOn {
     /// No key.
     None,
     Cpu(Arc<CpuKey>),
-    CpuBitsliced(Arc<Bitsliced>),
     #[cfg(feature = "cuda")]
     Cuda(Arc<GroupKey>),
     #[cfg(feature = "opencl")]
@@ -65,7 +62,6 @@ macro_rules! key_on {
 }
 key_on!(
     Cpu(CpuKey),
-    CpuBitsliced(Bitsliced),
     #[cfg(feature = "cuda")]
     Cuda(GroupKey),
     #[cfg(feature = "opencl")]
@@ -76,8 +72,7 @@ impl KeyOn {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         match self {
             Self::None => Err(Error::NeedsKey { what: O::NAME }),
-            Self::Cpu(key) => OnBackend::run(&**key, call, data),
-            Self::CpuBitsliced(key) => key.run(call, data),
+            Self::Cpu(key) => key.run(call, data),
             #[cfg(feature = "cuda")]
             Self::Cuda(key) => key.run(call, data),
             #[cfg(feature = "opencl")]
@@ -164,7 +159,7 @@ impl Cipher {
         Err(Error::Stopped)
     }
 
-    /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.
+    /// Within work that is [scrubbed](CpuKey::scrubbed), if there is a key on the CPU.
     fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
         let on_cpu = data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64);
         operation.carry_out(InHostMemory { cipher: self, data, on_cpu })

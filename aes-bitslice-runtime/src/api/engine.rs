@@ -2,8 +2,6 @@
 
 use crate::api::auto;
 use crate::api::host_buffer::HostBuffer;
-use crate::backend::bitsliced::isa::Isa;
-use crate::backend::bitsliced::key::Bitsliced;
 use crate::backend::cpu::OnCores;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group::{Group, Shares};
@@ -14,8 +12,8 @@ use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::threads;
+use crate::cpu::bitsliced::isa::Isa;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::key::CpuKey;
 use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
@@ -47,8 +45,7 @@ struct Inner {
 
 /// The backends. To add one, add a variant here, in [`each!`] and in [`Engine::open`].
 pub(crate) enum Kind {
-    Cpu(OnCores<CpuKey>),
-    CpuBitsliced(OnCores<Bitsliced>),
+    Cpu(OnCores),
     #[cfg(feature = "cuda")]
     Cuda(Group),
     #[cfg(feature = "opencl")]
@@ -60,7 +57,6 @@ macro_rules! each {
     ($kind:expr, $device:ident => $call:expr) => {
         match $kind {
             Kind::Cpu($device) => $call,
-            Kind::CpuBitsliced($device) => $call,
             #[cfg(feature = "cuda")]
             Kind::Cuda($device) => $call,
             #[cfg(feature = "opencl")]
@@ -120,7 +116,7 @@ impl Engine {
         if !Isa::available().contains(&isa) {
             return Err(Error::IsaUnavailable { isa: isa.to_string() });
         }
-        Self::new(Kind::CpuBitsliced(OnCores(isa)), None)
+        Self::new(Kind::Cpu(OnCores::Bitsliced(isa)), None)
     }
 
     /// Opens the CPU on the given instructions instead of the fastest, for tests and measurements.
@@ -132,7 +128,7 @@ impl Engine {
         if !Instructions::available().contains(&instructions) {
             return Err(Error::IsaUnavailable { isa: instructions.to_string() });
         }
-        Self::new(Kind::Cpu(OnCores(instructions)), None)
+        Self::new(Kind::Cpu(OnCores::Instructions(instructions)), None)
     }
 
     /// Returns this engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU this changes nothing.
@@ -242,8 +238,8 @@ impl Kind {
         match backend {
             Backend::Cuda { .. } | Backend::CudaAll => cuda(backend),
             Backend::OpenCl { .. } | Backend::OpenClFirst => opencl(backend),
-            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores(Instructions::best()))),
-            Backend::CpuBitsliced => Ok(Self::CpuBitsliced(OnCores(Isa::best()))),
+            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores::Instructions(Instructions::best()))),
+            Backend::CpuBitsliced => Ok(Self::Cpu(OnCores::Bitsliced(Isa::best()))),
         }
     }
 }

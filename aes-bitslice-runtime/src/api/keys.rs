@@ -2,6 +2,7 @@
 
 use crate::api::cipher::Cipher;
 use crate::api::engine::{Engine, Kind, each};
+use crate::backend::cpu::OnCores;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
@@ -26,7 +27,7 @@ impl Engine {
         };
         scrubbed::<EXPANSION, _>(|| {
             let (cpu, on_backend) = match self.kind() {
-                Kind::Cpu(cores) => {
+                Kind::Cpu(cores @ OnCores::Instructions(_)) => {
                     let cpu = Arc::new(cores.key(key, settings)?);
                     (cpu.clone(), cpu.into())
                 }

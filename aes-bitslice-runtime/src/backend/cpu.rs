@@ -4,7 +4,7 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::bitsliced::isa::Isa;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::{OnBackend, Opened, Settings};
@@ -15,49 +15,30 @@ use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::Pass;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
-use std::fmt::Display;
 
-/// A key that the processor's cores compute with.
-pub(crate) trait KeyOnCores: CpuCipher + Send {
-    /// The instructions that it computes on.
-    type Instructions: Copy + Display + Send + Sync;
-    /// The backend that has such keys.
-    const BACKEND: Backend;
-    /// That backend, for people.
-    const NAME: &str;
-
-    /// A key on these instructions, which the processor has.
-    fn load(instructions: Self::Instructions, key: &Key) -> Result<Self, Error>;
+/// The CPU as a backend, with keys on instructions or vectors that the processor has.
+#[derive(Clone, Copy)]
+pub(crate) enum OnCores {
+    Instructions(Instructions),
+    Bitsliced(Isa),
 }
 
-impl KeyOnCores for CpuKey {
-    type Instructions = Instructions;
-    const BACKEND: Backend = Backend::Cpu;
-    const NAME: &str = "CPU";
-
-    fn load(instructions: Instructions, key: &Key) -> Result<Self, Error> {
-        Ok(Self::on(instructions, key))
-    }
-}
-
-impl<K: KeyOnCores> OnBackend for K {
-    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        Ok(self.scrubbed(|| cores::run(self, &call, data))?)
-    }
-}
-
-/// The CPU as a backend, with keys on these instructions, which the processor has.
-pub(crate) struct OnCores<K: KeyOnCores>(pub(crate) K::Instructions);
-
-impl<K: KeyOnCores> Opened for OnCores<K> {
-    type Key = K;
+impl Opened for OnCores {
+    type Key = CpuKey;
 
     fn backend(&self) -> Backend {
-        K::BACKEND
+        match self {
+            Self::Instructions(_) => Backend::Cpu,
+            Self::Bitsliced(_) => Backend::CpuBitsliced,
+        }
     }
 
     fn description(&self) -> String {
-        format!("{}, {}, {}", K::NAME, self.0, processor::threads())
+        let threads = processor::threads();
+        match self {
+            Self::Instructions(instructions) => format!("CPU, {instructions}, {threads}"),
+            Self::Bitsliced(isa) => format!("CPU, bitsliced, {isa}, {threads}"),
+        }
     }
 
     fn supports(&self, _kernels: KernelsNeeded) -> bool {
@@ -72,7 +53,16 @@ impl<K: KeyOnCores> Opened for OnCores<K> {
         threads()
     }
 
-    fn key(&self, key: &Key, _settings: Settings) -> Result<K, Error> {
-        K::load(self.0, key)
+    fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {
+        match *self {
+            Self::Instructions(instructions) => Ok(CpuKey::on(instructions, key)),
+            Self::Bitsliced(isa) => CpuKey::bitsliced(isa, key),
+        }
+    }
+}
+
+impl OnBackend for CpuKey {
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
+        Ok(self.scrubbed(|| cores::run(self, &call, data))?)
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | `bitsliced` | the generated engine: keys for the processor's vectors |
 //! | `cpu` | keys on the processor's cores: for its instructions, or bitsliced |
 //! | `cuda` | the generated kernels on NVIDIA GPUs |
 //! | `opencl` | the generated kernels on OpenCL devices |
@@ -10,8 +9,6 @@
 //!
 //! `past_caches` copies staged data past the processor's caches.
 
-#[allow(unsafe_code)]
-pub mod bitsliced;
 #[forbid(unsafe_code)]
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]

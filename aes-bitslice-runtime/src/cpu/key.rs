@@ -1,11 +1,14 @@
-//! A key on the CPU, of any length. The backend `cpu` computes with it, and every operation derives its secrets with it, wherever its data
-//! is. A [kernel](crate::cpu::kernel) computes where the processor has the instructions for one, and elsewhere the `aes` crate.
+//! A key on the CPU, of any length, as operations use it: the backends `cpu` and `cpu-bitsliced` compute with one, and every operation derives
+//! its secrets with one, wherever its data is. A [kernel](crate::cpu::kernel) computes where the processor has the instructions for one, and
+//! elsewhere the `aes` crate; or the [bitsliced](crate::cpu::bitsliced) engine.
 
 use crate::base::counter::CounterBlock;
+use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::bitsliced::isa::Isa;
+use crate::cpu::bitsliced::key::Bitsliced;
 use crate::cpu::block::{Block, BlockCipher};
-use crate::cpu::cipher::{CpuCipher, crypt_and_hash};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::{Kernel, MessageOfSiv, STACK_OF_KERNEL, WholeMessage};
@@ -20,10 +23,16 @@ use cipher::{
 };
 use std::sync::OnceLock;
 
+/// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
+const IN_CACHE: usize = 64 << 10;
+
 /// A key, or the two keys of XTS.
-pub(crate) struct CpuKey {
+pub struct CpuKey {
+    /// Of its kernel, and of keys that are derived from it.
     instructions: Instructions,
     cipher: Aes,
+    /// The maximum number of bytes of a call that one core performs alone, because others would begin too late to help.
+    pub(crate) alone: usize,
     second: Option<Box<CpuKey>>,
     /// Whether the two keys of XTS are equal.
     halves_are_equal: bool,
@@ -40,6 +49,8 @@ enum Aes {
     Aes128(Box<aes::Aes128>),
     Aes192(Box<aes::Aes192>),
     Aes256(Box<aes::Aes256>),
+    /// As planes.
+    Bitsliced(Bitsliced),
 }
 
 impl CpuKey {
@@ -51,15 +62,32 @@ impl CpuKey {
     /// The key on these instructions, which the processor has.
     pub(crate) fn on(instructions: Instructions, key: &Key) -> Self {
         let kernel = instructions.kernel();
-        let one = |bytes, halves_are_equal| Self {
-            instructions,
-            cipher: Aes::new(bytes, kernel),
-            second: None,
-            halves_are_equal,
-            hash_key: OnceLock::new(),
+        let second = key.second().map(|bytes| Self::one(instructions, Aes::new(bytes, kernel)));
+        Self::one(instructions, Aes::new(key.first(), kernel)).and(second, key)
+    }
+
+    /// The key as planes, for these vectors.
+    ///
+    /// # Errors
+    /// [`Error::IsaUnavailable`] if the processor lacks them.
+    pub(crate) fn bitsliced(isa: Isa, key: &Key) -> Result<Self, Error> {
+        let one =
+            |bytes| Bitsliced::new(bytes, isa).map(|planes| Self::one(Instructions::best(), Aes::Bitsliced(planes)));
+        let second = key.second().map(one).transpose()?;
+        Ok(one(key.first())?.and(second, key))
+    }
+
+    fn one(instructions: Instructions, cipher: Aes) -> Self {
+        let alone = match cipher {
+            Aes::Bitsliced(_) => Instructions::Portable.alone(),
+            _ => instructions.alone(),
         };
-        let second = key.second().map(|bytes| Box::new(one(bytes, false)));
-        Self { second, ..one(key.first(), key.halves_are_equal()) }
+        Self { instructions, cipher, alone, second: None, halves_are_equal: false, hash_key: OnceLock::new() }
+    }
+
+    /// This first half of a key with its second half, if there is one.
+    fn and(self, second: Option<Self>, key: &Key) -> Self {
+        Self { second: second.map(Box::new), halves_are_equal: key.halves_are_equal(), ..self }
     }
 
     /// Whether they are the two keys of XTS.
@@ -93,12 +121,13 @@ impl Aes {
 /// keys 8.0 KB in a release build, and 9.5 KB in a test build.
 const STACK: usize = 16 << 10;
 
-/// Calls one function with the kernel and its round keys, or a generic one with the cipher for the key's length, which leaves nothing on
-/// the stack.
+/// Calls one function with the kernel and its round keys, one with the planes, or a generic one with the cipher for the key's length, which
+/// leaves nothing on the stack.
 macro_rules! with_cipher {
-    ($key:expr, ($kernel:ident, $keys:ident) => $on_kernel:expr, $cipher:ident => $call:expr) => {
+    ($key:expr, ($kernel:ident, $keys:ident) => $on_kernel:expr, $planes:ident => $bitsliced:expr, $cipher:ident => $call:expr) => {
         match &$key.cipher {
             Aes::Kernel($kernel, _, $keys) => $on_kernel,
+            Aes::Bitsliced($planes) => $bitsliced,
             Aes::Aes128($cipher) => {
                 let $cipher = &**$cipher;
                 scrubbed::<STACK, _>(|| $call)
@@ -126,71 +155,88 @@ fn bytes<'i, 'o>(blocks: InOutBuf<'i, 'o, Block>) -> InOutBuf<'i, 'o, u8> {
 
 impl BlockCipher for CpuKey {
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
-        with_cipher!(self, (kernel, keys) => kernel.ecb(direction, keys, bytes(blocks)), cipher => match direction {
-            Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
-            Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
-        });
+        with_cipher!(self,
+            (kernel, keys) => kernel.ecb(direction, keys, bytes(blocks)),
+            planes => planes.process_blocks(direction, blocks),
+            cipher => match direction {
+                Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
+                Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
+            }
+        );
     }
 }
 
-impl CpuCipher for CpuKey {
-    fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
+impl CpuKey {
+    /// Does work that computes with the key or with what is derived from it, and leaves nothing of it on the stack. The other methods
+    /// are called within.
+    pub(crate) fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
         match self.cipher {
             Aes::Kernel(..) => scrubbed::<STACK_OF_KERNEL, _>(work),
             _ => scrubbed::<DERIVED, _>(work),
         }
     }
 
-    fn instructions(&self) -> Instructions {
+    /// The instructions that keys derived from it are on.
+    pub(crate) fn instructions(&self) -> Instructions {
         self.instructions
     }
 
-    fn alone(&self) -> usize {
-        self.instructions.alone()
-    }
-
-    fn bits(&self) -> KeyBits {
+    /// The key's length; for XTS, the length of each of the two keys.
+    pub(crate) fn bits(&self) -> KeyBits {
         match self.cipher {
             Aes::Kernel(_, bits, _) => bits,
             Aes::Aes128(_) => KeyBits::Aes128,
             Aes::Aes192(_) => KeyBits::Aes192,
             Aes::Aes256(_) => KeyBits::Aes256,
+            Aes::Bitsliced(ref planes) => planes.bits(),
         }
     }
 
-    fn batches_small_units(&self) -> bool {
+    /// Whether several units of XTS at a time are faster than one, where units are small.
+    pub(crate) fn batches_small_units(&self) -> bool {
         !matches!(self.cipher, Aes::Kernel(..))
     }
 
-    fn halves_are_equal(&self) -> bool {
+    /// Whether it is an XTS key that is one AES key twice.
+    pub(crate) fn halves_are_equal(&self) -> bool {
         self.halves_are_equal
     }
 
-    fn second(&self) -> &Self {
+    /// The second key of an XTS key.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn second(&self) -> &Self {
         self.second.as_deref().expect("a key of XTS")
     }
 
-    fn hash_key(&self) -> HashKey {
+    /// The key of GHASH.
+    pub(crate) fn hash_key(&self) -> HashKey {
         self.hash_key.get_or_init(|| HashKey::new(self, self.instructions)).clone()
     }
 
-    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
+    pub(crate) fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
             Aes::Kernel(kernel, _, keys) => {
                 kernel.ctr(keys, counter, Order::Big, skip, data);
             }
+            Aes::Bitsliced(planes) => planes.add_key_stream(counter, skip, data),
             _ => portable::add_key_stream(self, counter, Order::Big, skip, data),
         }
     }
 
-    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
+    pub(crate) fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
         with_cipher!(self,
             (kernel, keys) => kernel.cbc_encrypt(keys, iv, bytes(blocks)),
+            planes => planes.encrypt_chained(iv, blocks),
             cipher => cipher.encrypt_with_backend(Chain { previous: (*iv).into(), blocks })
         );
     }
 
-    fn add_little_endian_key_stream(&self, counter: CounterBlock, data: InOutBuf<'_, '_, u8>) {
+    /// XORs data with the key stream of counters whose lowest byte is the first of their blocks.
+    pub(crate) fn add_little_endian_key_stream(&self, counter: CounterBlock, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
             Aes::Kernel(kernel, _, keys) => {
                 kernel.ctr(keys, counter, Order::Little, 0, data);
@@ -199,7 +245,8 @@ impl CpuCipher for CpuKey {
         }
     }
 
-    fn decrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+    /// Decrypts whole blocks, the first of which is chained to `iv`.
+    pub(crate) fn decrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
         match &self.cipher {
             Aes::Kernel(kernel, _, keys) => {
                 kernel.cbc_decrypt(keys, iv, bytes(blocks));
@@ -208,7 +255,9 @@ impl CpuCipher for CpuKey {
         }
     }
 
-    fn crypt_and_hash(
+    /// Encrypts or decrypts data from the block of a counter of GCM on, and continues a hash with the ciphertext. A last block that is
+    /// not whole is padded with zeros there.
+    pub(crate) fn crypt_and_hash(
         &self,
         direction: Direction,
         key: &HashKey,
@@ -220,11 +269,37 @@ impl CpuCipher for CpuKey {
             (Aes::Kernel(kernel, _, keys), Some(powers)) => {
                 kernel.gcm(direction, keys, powers, counter, hash, data);
             }
-            _ => crypt_and_hash(self, direction, key, counter, hash, data),
+            _ => self.crypt_and_hash_in_pieces(direction, key, counter, hash, data),
         }
     }
 
-    fn message(&self, message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
+    #[inline(never)]
+    fn crypt_and_hash_in_pieces(
+        &self,
+        direction: Direction,
+        key: &HashKey,
+        mut counter: CounterBlock,
+        hash: &mut [u8; 16],
+        mut data: InOutBuf<'_, '_, u8>,
+    ) {
+        while !data.is_empty() {
+            let len = data.len().min(IN_CACHE);
+            let (mut piece, rest) = data.split_at(len);
+            if direction == Direction::Decrypt {
+                key.update(hash, piece.get_in());
+            }
+            self.add_key_stream(counter, 0, piece.reborrow());
+            if direction == Direction::Encrypt {
+                key.update(hash, piece.get_out());
+            }
+            counter = counter.after((len / 16) as u128);
+            data = rest;
+        }
+    }
+
+    /// Encrypts or decrypts a whole message of GCM, and returns its tag; `None`, and nothing is done, where there is no function that does
+    /// all of that.
+    pub(crate) fn message(&self, message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
         let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
         let powers = self
             .hash_key
@@ -233,12 +308,15 @@ impl CpuCipher for CpuKey {
         Some(kernel.message(keys, powers, message))
     }
 
-    fn message_of_siv(&self, message: &mut MessageOfSiv<'_, '_, '_>) -> Option<[u8; 16]> {
+    /// Encrypts or decrypts a whole message of AES-GCM-SIV under the keys that this one derives, and returns the tag of its plaintext;
+    /// `None`, and nothing is done, where there is no function that does all of that.
+    pub(crate) fn message_of_siv(&self, message: &mut MessageOfSiv<'_, '_, '_>) -> Option<[u8; 16]> {
         let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
         Some(kernel.message_of_siv(keys, message))
     }
 
-    fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
+    /// Processes an XTS data unit with the first key, or its rest from the block with this tweak on: at least 16 bytes.
+    pub(crate) fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
             Aes::Kernel(kernel, _, keys) => {
                 kernel.xts(direction, keys, tweak, data);

@@ -7,7 +7,6 @@
 
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::KernelsNeeded;
@@ -77,7 +76,7 @@ impl<O: Pass> Clone for Call<O> {
 }
 
 impl<O: Pass> Call<O> {
-    /// Checks a call on this data. Called within work that is [scrubbed](CpuCipher::scrubbed) if there is a key on the CPU: secrets may be
+    /// Checks a call on this data. Called within work that is [scrubbed](CpuKey::scrubbed) if there is a key on the CPU: secrets may be
     /// in the value returned.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::base::lock::lock;
 use crate::base::stop::Stop;
 use crate::base::threads::{divided, threads};
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
@@ -16,13 +16,9 @@ use std::sync::{Mutex, PoisonError};
 const CHUNK: usize = 256 << 10;
 
 /// Performs a call on all cores; a call that is worth only [one](is_of_one) stays on this thread, and is within work that is
-/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order; of those that were left undone, because the call was
+/// [scrubbed](CpuKey::scrubbed). Returns the result of each chunk, in order; of those that were left undone, because the call was
 /// stopped, any.
-pub(crate) fn run<O: Pass>(
-    cipher: &impl CpuCipher,
-    call: &Call<O>,
-    data: Buffers<'_>,
-) -> Result<Vec<PartOf<O>>, NoMemory> {
+pub(crate) fn run<O: Pass>(cipher: &CpuKey, call: &Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, NoMemory> {
     if call.cut().is_none() || is_of_one(cipher, data.len()) {
         return Ok(vec![call.operation().on_cpu(cipher, data)]);
     }
@@ -41,8 +37,8 @@ pub(crate) fn run<O: Pass>(
 }
 
 /// Whether one core performs a call on this many bytes in one go. It does not look whether the call is stopped.
-pub(crate) fn is_of_one(cipher: &impl CpuCipher, bytes: usize) -> bool {
-    bytes <= cipher.alone() || threads() == 1 && !Stop::current().is_possible()
+pub(crate) fn is_of_one(cipher: &CpuKey, bytes: usize) -> bool {
+    bytes <= cipher.alone || threads() == 1 && !Stop::current().is_possible()
 }
 
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
@@ -70,7 +66,7 @@ mod tests {
             let cipher = CpuKey::on(instructions, &Key::new(&[7; 16]).unwrap());
             let chunks =
                 |bytes| run(&cipher, &Call::on_a_device(Ecb::encrypt()), (&mut vec![0; bytes]).into()).unwrap().len();
-            let alone = cipher.alone();
+            let alone = cipher.alone;
             let all = if threads() == 1 { 1 } else { alone / CHUNK + 1 };
             assert_eq!([chunks(alone), chunks(alone + 16)], [1, all], "{instructions}");
         }

@@ -11,7 +11,7 @@
 
 use crate::base::error::Error;
 use crate::base::stop::Stop;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
@@ -102,7 +102,7 @@ impl Ready for CbcDecrypt {
         Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         cipher.decrypt_chained(&self.iv, data.into_blocks());
     }
 }
@@ -136,7 +136,7 @@ impl Ready for CbcEncrypt {
         None
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         let (stop, mut iv) = (Stop::current(), self.iv);
         for mut part in data.chunks(PART).take_while(|_| !stop.is_now()) {
             cipher.encrypt_chained(&iv, part.reborrow().into_blocks());

@@ -7,7 +7,7 @@ use crate::base::error::Error;
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::cpu::block::{Block, encrypt_block};
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
@@ -51,7 +51,7 @@ const BATCH: usize = 64;
 impl Pass for Cmac {
     type Ready = Derived;
 
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Derived, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Derived, Error> {
         needed::<Self, _>(key).map(Derived::new)
     }
 }
@@ -64,7 +64,7 @@ impl Ready for Derived {
         None
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> [u8; 16] {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) -> [u8; 16] {
         let message = data.input();
         let [k1, k2, _] = &*self.0;
         // The last block, whole or not, is handled separately.
@@ -97,7 +97,7 @@ impl Ready for Derived {
 pub struct Derived(Zeroizing<[[u8; 16]; 3]>);
 
 impl Derived {
-    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
+    pub(crate) fn new(cipher: &CpuKey) -> Self {
         let mut derived = Zeroizing::new([[0; 16]; 3]);
         let [k1, k2, empty] = &mut *derived;
         encrypt_block(cipher, k1);

@@ -8,8 +8,8 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{copy, divided, threads};
-use crate::cpu::block::Block;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::block::{Block, BlockCipher};
+use crate::cpu::key::CpuKey;
 use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, no_room, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
@@ -176,7 +176,7 @@ impl<E: Tagging<Results>> CmacMessages<E> {
 
 impl<E> Keyed<E> {
     /// Computes the tags of some messages, [`LANES`] at most: as many as there are places for tags, from this position of the order on.
-    fn tags(&self, cipher: &impl CpuCipher, data: &[u8], position: usize, tags: &mut [[u8; 16]]) {
+    fn tags(&self, cipher: &CpuKey, data: &[u8], position: usize, tags: &mut [[u8; 16]]) {
         let [k1, k2] = self.derived.subkeys();
         let CmacMessages { messages, order, .. } = &self.batch;
         let at_position = |position| message(messages.get(order.at(position)));
@@ -244,7 +244,7 @@ impl<E: Tagging<Results>> Operation for CmacMessages<E> {
 impl<E: Tagging<Results>> Pass for CmacMessages<E> {
     type Ready = Keyed<E>;
 
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
         let derived = Arc::new(needed::<Self, _>(key).map(Derived::new)?);
         Ok(Keyed { batch: self, derived })
     }
@@ -264,7 +264,7 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         Ok(Some(Batch::Cmac(OfCmac { messages, order, subkeys: self.derived.subkeys() })))
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Results> {
         let (data, messages, stop) = (data.input(), self.batch.len(), Stop::current());
         let mut made = Zeroizing::new(filled([0; 16], messages).ok()?);
         // Few enough side by side that no core is left without any.

@@ -9,7 +9,7 @@
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
@@ -89,7 +89,7 @@ impl Ready for Ctr {
         Ok(launches)
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         cipher.add_key_stream(self.counter.block_at(self.position), self.skip(), data.into_in_out());
     }
 }

@@ -5,7 +5,8 @@
 //! | `blocks` | blocks of 16 bytes |
 
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::block::BlockCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape, Value};
@@ -72,7 +73,7 @@ impl Ready for Ecb {
         Ok(launch.into_iter().collect())
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         cipher.process(self.direction, data.into_blocks());
     }
 }

@@ -9,9 +9,9 @@ use crate::base::nonce::Nonce;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::cpu::block::encrypt_block;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
+use crate::cpu::key::CpuKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
@@ -151,14 +151,14 @@ impl std::fmt::Debug for OfNonce {
 
 impl Derived {
     /// SP 800-38D, section 7.1, steps 1 and 2.
-    pub(crate) fn new(cipher: &impl CpuCipher, nonce: &Nonce) -> Self {
+    pub(crate) fn new(cipher: &CpuKey, nonce: &Nonce) -> Self {
         let hash = cipher.hash_key();
         let first = first_counter(&hash, nonce.as_bytes());
         Self::of_first(cipher, hash, first, is_hashed(nonce))
     }
 
     /// The values for this J0, which may be secret.
-    fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16], counters_are_secret: bool) -> Self {
+    fn of_first(cipher: &CpuKey, hash: HashKey, first: [u8; 16], counters_are_secret: bool) -> Self {
         let mut encrypted = Zeroizing::new(first);
         encrypt_block(cipher, &mut encrypted);
         Self { hash, of_nonce: OfNonce::new(&first, &encrypted), counters_are_secret }
@@ -175,7 +175,7 @@ impl Derived {
         &self,
         direction: Direction,
         offset: u64,
-        cipher: &impl CpuCipher,
+        cipher: &CpuKey,
         data: Buffers<'_>,
         hash: &mut [u8; 16],
     ) {
@@ -386,7 +386,7 @@ impl<E: End> Operation for Gcm<E> {
 
     /// A message with a usual nonce.
     #[inline(always)]
-    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
+    fn in_one_step(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let mut message = self.whole(data)?;
         scrubbed::<STACK_OF_MESSAGE, _>(|| self.end.of_message(|| cipher.message(&mut message)))
     }
@@ -397,7 +397,7 @@ impl<E: End> Operation for Gcm<E> {
 impl<E: End> Pass for Gcm<E> {
     type Ready = Keyed<E>;
 
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
         let derived = Derived::new(needed::<Self, _>(key)?, &self.nonce);
         Ok(Keyed { at: self.at, derived, aad: self.aad, end: self.end })
     }
@@ -455,7 +455,7 @@ impl<E: End> Ready for Keyed<E> {
         (is_at_block && !self.derived.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) -> PartialHash {
         let Position { direction, offset } = self.at;
         let mut part = PartialHash { offset, bytes: data.len() as u64, ..PartialHash::default() };
         self.derived.crypt_and_hash(direction, offset, cipher, data, &mut part.hash);

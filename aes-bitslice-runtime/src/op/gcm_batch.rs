@@ -10,9 +10,9 @@ use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, groups};
 use crate::cpu::block::encrypt_block;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
+use crate::cpu::key::CpuKey;
 use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, no_room, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
@@ -307,7 +307,7 @@ impl<E> GcmBatch<E> {
 }
 
 /// Processes a message on this core and returns its tag. The hash key is the cipher's.
-pub(crate) fn one(cipher: &impl CpuCipher, key: &HashKey, mut whole: WholeMessage<'_, '_, '_>) -> [u8; 16] {
+pub(crate) fn one(cipher: &CpuKey, key: &HashKey, mut whole: WholeMessage<'_, '_, '_>) -> [u8; 16] {
     if let Some(tag) = cipher.message(&mut whole) {
         return tag;
     }
@@ -469,7 +469,7 @@ impl<E: Tagging<Results>> Operation for GcmBatch<E> {
 impl<E: Tagging<Results>> Pass for GcmBatch<E> {
     type Ready = Keyed<E>;
 
-    fn ready(mut self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+    fn ready(mut self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
         let cipher = needed::<Self, _>(key)?;
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
@@ -508,7 +508,7 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         })))
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Results> {
         let stop = Stop::current();
         let all = |group: Group<'_>| {
             let one = |_, message, data: InOutBuf<'_, '_, u8>| one(cipher, &self.hash, self.batch.whole(message, data));

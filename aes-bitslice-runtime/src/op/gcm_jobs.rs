@@ -8,7 +8,6 @@ use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::key::CpuKey;
@@ -313,7 +312,7 @@ impl<E: Tagging<Results>> Operation for GcmJobs<E> {
 impl<E: Tagging<Results>> Pass for GcmJobs<E> {
     type Ready = Self;
 
-    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+    fn ready(self, _key: Option<&CpuKey>) -> Result<Self, Error> {
         Ok(self)
     }
 }
@@ -334,7 +333,7 @@ impl<E: Tagging<Results>> Ready for GcmJobs<E> {
         Ok(Some(Batch::GcmJobs(OfGcmJobs { messages, order, aad, expected, jobs, numbers, by_key, least })))
     }
 
-    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
+    fn on_cpu(&self, _cipher: &CpuKey, data: Buffers<'_>) -> Option<Results> {
         self.on_instructions(Instructions::best(), data).ok()
     }
 

@@ -17,9 +17,9 @@ use crate::base::nonce::Nonce;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::cpu::block::{BlockCipher, encrypt_block};
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::MessageOfSiv;
+use crate::cpu::key::CpuKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
@@ -104,7 +104,7 @@ impl AsRef<OwnKey> for Message {
 }
 
 impl Message {
-    fn new(cipher: &impl CpuCipher, nonce: &Nonce, aad: &Aad) -> Result<Self, Error> {
+    fn new(cipher: &CpuKey, nonce: &Nonce, aad: &Aad) -> Result<Self, Error> {
         let counter = counter_of_keys(nonce.as_bytes().try_into().expect("a nonce that was checked"));
         let mut blocks = Zeroizing::new([[0; 16]; 6]);
         cipher.add_little_endian_key_stream(counter, blocks.as_flattened_mut().into());
@@ -196,7 +196,7 @@ impl<E: Tagging<[u8; 16]>> Operation for GcmSiv<E> {
         kernels(Some(Mode::CtrLe32), Some(Hashed::Output))
     }
 
-    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
+    fn in_one_step(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let tag = self.end.expected().map(|tag| tag.padded().0);
         let nonce = self.nonce.as_bytes().try_into().ok()?;
         let mut message = MessageOfSiv { nonce, aad: &self.aad, tag, data: data.into_in_out() };
@@ -211,7 +211,7 @@ impl<E: Tagging<[u8; 16]>> Operation for GcmSiv<E> {
 impl<E: Tagging<[u8; 16]>> Composition for GcmSiv<E> {
     type Derived = Message;
 
-    fn derive(&self, cipher: &impl CpuCipher) -> Result<Message, Error> {
+    fn derive(&self, cipher: &CpuKey) -> Result<Message, Error> {
         Message::new(cipher, &self.nonce, &self.aad)
     }
 
@@ -250,7 +250,7 @@ impl Operation for Polyval {
 impl Pass for Polyval {
     type Ready = Hash;
 
-    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Hash, Error> {
+    fn ready(self, _key: Option<&CpuKey>) -> Result<Hash, Error> {
         Ok(Hash { key: self.0, offset: 0 })
     }
 }
@@ -307,7 +307,7 @@ impl Ready for Counters {
         Ctr::new(&self.first, self.offset).launches(shape)
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         cipher.add_little_endian_key_stream(self.first.block_at(self.offset.into()), data.into_in_out());
     }
 }
@@ -340,7 +340,7 @@ impl<E: Tagging<[u8; 16]>> Operation for Opening<E> {
 impl<E: Tagging<[u8; 16]>> Pass for Opening<E> {
     type Ready = Self;
 
-    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+    fn ready(self, _key: Option<&CpuKey>) -> Result<Self, Error> {
         Ok(self)
     }
 }
@@ -383,7 +383,7 @@ impl<E: Tagging<[u8; 16]>> Ready for Opening<E> {
         Some(Verdict { terms: Terms { factor, addend }, mask })
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> PartialHash {
+    fn on_cpu(&self, cipher: &CpuKey, mut data: Buffers<'_>) -> PartialHash {
         self.counters.on_cpu(cipher, data.reborrow());
         self.part(data.len() as u64, &self.message.hash.hash(data.output()))
     }

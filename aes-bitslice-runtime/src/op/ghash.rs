@@ -5,8 +5,8 @@
 //! the hash of the whole, in whatever order they were computed ([`Cipher::combine`](crate::Cipher::combine)).
 
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{Hashed, KernelsNeeded};
 use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass, whole_blocks};
@@ -59,7 +59,7 @@ impl Operation for Ghash {
 impl Pass for Ghash {
     type Ready = Hash;
 
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Hash, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Hash, Error> {
         Ok(Hash { key: needed::<Self, _>(key)?.hash_key(), offset: 16 * self.block })
     }
 }
@@ -83,7 +83,7 @@ impl Ready for Hash {
         Some(&self.key)
     }
 
-    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
+    fn on_cpu(&self, _cipher: &CpuKey, data: Buffers<'_>) -> PartialHash {
         self.part(data.len() as u64, &self.key.hash(data.input()))
     }
 

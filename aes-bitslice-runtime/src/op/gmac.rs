@@ -4,8 +4,8 @@
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::Derived;
 use crate::op::kernels::{Hashed, KernelsNeeded};
@@ -53,7 +53,7 @@ impl Operation for Gmac {
 impl Pass for Gmac {
     type Ready = Keyed;
 
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Keyed, Error> {
         Ok(Keyed { derived: Derived::new(needed::<Self, _>(key)?, &self.nonce), offset: 0 })
     }
 }
@@ -81,7 +81,7 @@ impl Ready for Keyed {
         Some(self.derived.terms_of_aad(bytes))
     }
 
-    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
+    fn on_cpu(&self, _cipher: &CpuKey, data: Buffers<'_>) -> PartialHash {
         self.part(data.len() as u64, &self.derived.hash.hash(data.input()))
     }
 

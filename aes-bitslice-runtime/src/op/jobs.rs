@@ -1,7 +1,7 @@
 //! [`Jobs`], each under a key of its own, as an operation.
 
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{KernelsNeeded, OnHost};
@@ -52,7 +52,7 @@ impl Ready for Jobs {
         Ok(Some(Batch::Jobs(self)))
     }
 
-    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, _cipher: &CpuKey, data: Buffers<'_>) {
         self.on_cores(data);
     }
 

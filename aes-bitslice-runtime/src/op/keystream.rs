@@ -8,7 +8,7 @@
 
 use crate::base::counter::Counter;
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
 use crate::op::kernels::KernelsNeeded;
@@ -72,7 +72,7 @@ impl Ready for Keystream {
         self.ctr.launches(shape)
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, mut data: Buffers<'_>) {
         let mut ctr = self.ctr;
         for batch in data.output().chunks_mut(BATCH) {
             batch.fill(0);

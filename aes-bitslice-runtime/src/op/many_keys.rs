@@ -12,7 +12,6 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::threads::{divided, groups};
 use crate::cpu::block::BlockCipher;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ranges::{Fault, Placed, Ranges, Rules};

@@ -3,7 +3,6 @@
 
 use crate::base::error::Error;
 use crate::base::key::{ONE_KEY, TWO_KEYS};
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
 use crate::op::batch::Batch;
@@ -54,7 +53,7 @@ pub trait Operation: Clone + Send + Sync + 'static {
     /// Performs a whole call on one core, without the other steps, if there is a shorter way. `Some(None)` if the message is not authentic:
     /// the call fails, and its output is cleared. Leaves nothing derived from the key on the stack.
     #[doc(hidden)]
-    fn in_one_step(&self, _cipher: &impl CpuCipher, _data: Buffers<'_>) -> Option<Option<Self::Output>> {
+    fn in_one_step(&self, _cipher: &CpuKey, _data: Buffers<'_>) -> Option<Option<Self::Output>> {
         None
     }
 
@@ -115,7 +114,7 @@ pub trait Pass: Operation {
     type Ready: Ready<Output = Self::Output>;
 
     /// Derives the values from the key on the CPU, which is there if [`Operation::KEYS`] asks for it.
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self::Ready, Error>;
+    fn ready(self, key: Option<&CpuKey>) -> Result<Self::Ready, Error>;
 }
 
 /// The data of a call in some memory, and the key that it is processed under.
@@ -157,7 +156,7 @@ pub trait Composition: Operation {
     /// The key, and whatever else is derived with it.
     type Derived: AsRef<OwnKey> + Clone;
 
-    fn derive(&self, cipher: &impl CpuCipher) -> Result<Self::Derived, Error>;
+    fn derive(&self, cipher: &CpuKey) -> Result<Self::Derived, Error>;
 
     /// Performs it under the derived key.
     fn passes<P: Passes>(self, derived: Self::Derived, place: P) -> Result<P::Value<Self::Output>, Error>;
@@ -169,7 +168,7 @@ macro_rules! ready_as_it_is {
         impl Pass for $operation {
             type Ready = Self;
 
-            fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+            fn ready(self, _key: Option<&$crate::cpu::key::CpuKey>) -> Result<Self, Error> {
                 Ok(self)
             }
         }
@@ -238,7 +237,7 @@ pub trait Ready: Clone + Send + Sync + 'static {
     }
 
     /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) -> Self::Part;
 
     /// Performs an operation that has keys of its own on the cores of the CPU; `None` for one that takes the key of a cipher.
     fn under_own_keys(&self, _data: Buffers<'_>) -> Option<Self::Part> {

@@ -3,7 +3,6 @@
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::DERIVED;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use std::sync::Arc;
 
@@ -20,8 +19,8 @@ pub struct OwnKey {
 }
 
 impl OwnKey {
-    /// A key of these bytes, which were derived from this cipher's, within work that is [scrubbed](CpuCipher::scrubbed).
-    pub(crate) fn new(cipher: &impl CpuCipher, bytes: &[u8]) -> Result<Self, Error> {
+    /// A key of these bytes, which were derived from this cipher's, within work that is [scrubbed](CpuKey::scrubbed).
+    pub(crate) fn new(cipher: &CpuKey, bytes: &[u8]) -> Result<Self, Error> {
         let key = Key::new(bytes)?;
         let cpu = Arc::new(CpuKey::on(cipher.instructions(), &key));
         Ok(Self { key: Arc::new(key), cpu })

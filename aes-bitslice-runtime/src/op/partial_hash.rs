@@ -138,7 +138,6 @@ pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
 mod tests {
     use super::*;
     use crate::base::key::Key;
-    use crate::cpu::cipher::CpuCipher;
     use crate::cpu::key::CpuKey;
 
     /// H of a key of zeros.

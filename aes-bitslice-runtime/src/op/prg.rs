@@ -6,7 +6,8 @@
 //! | `blocks` | blocks of 16 bytes |
 
 use crate::base::error::Error;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::block::BlockCipher;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ecb::Ecb;
 use crate::op::kernels::KernelsNeeded;
@@ -66,7 +67,7 @@ impl Ready for Prg {
         Ecb::encrypt().launches(shape)
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         // Seeds are secrets.
         let mut seeds = Zeroizing::new(vec![0; BATCH.min(data.len())]);
         for mut batch in data.chunks(BATCH) {

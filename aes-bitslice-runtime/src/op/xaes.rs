@@ -12,8 +12,8 @@ use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::scrubbed::scrubbed;
 use crate::base::tag::Tag;
-use crate::cpu::block::{Block, encrypt_block};
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::block::{Block, BlockCipher, encrypt_block};
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::double;
 use crate::op::gcm::{Gcm, GcmDecrypt, GcmEncrypt};
@@ -91,7 +91,7 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
         KernelsNeeded { under_own_key: true, ..self.gcm.kernels() }
     }
 
-    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
+    fn in_one_step(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let (kernel, mut message) = (cipher.instructions().kernel()?, self.gcm.whole(data)?);
         scrubbed::<STACK_UNDER_OWN_KEY, _>(|| {
             let tag = kernel.message_under(self.key(cipher).as_flattened(), &mut message);
@@ -107,7 +107,7 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
 impl<E: Tagging<[u8; 16]>> Composition for Xaes<E> {
     type Derived = OwnKey;
 
-    fn derive(&self, cipher: &impl CpuCipher) -> Result<OwnKey, Error> {
+    fn derive(&self, cipher: &CpuKey) -> Result<OwnKey, Error> {
         OwnKey::new(cipher, self.key(cipher).as_flattened())
     }
 
@@ -118,7 +118,7 @@ impl<E: Tagging<[u8; 16]>> Composition for Xaes<E> {
 
 impl<E> Xaes<E> {
     /// The key of the message.
-    fn key(&self, cipher: &impl CpuCipher) -> Zeroizing<[[u8; 16]; 2]> {
+    fn key(&self, cipher: &CpuKey) -> Zeroizing<[[u8; 16]; 2]> {
         let mut k1 = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut k1);
         double(&mut k1);

@@ -14,8 +14,8 @@
 //! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
 use crate::base::error::Error;
-use crate::cpu::block::Block;
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::block::{Block, BlockCipher};
+use crate::cpu::key::CpuKey;
 use crate::cpu::portable::BATCH;
 use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
@@ -85,7 +85,7 @@ impl Xts {
     }
 
     /// The number of units of whole blocks to process at a time out of `bytes` bytes; 0 if these begin within a unit.
-    fn whole_units_of_a_batch(&self, cipher: &impl CpuCipher, bytes: usize) -> usize {
+    fn whole_units_of_a_batch(&self, cipher: &CpuKey, bytes: usize) -> usize {
         let is_small = self.unit_bytes.is_multiple_of(16) && self.unit_bytes < 16 * BATCH as u64;
         if self.before == 0 && is_small && cipher.batches_small_units() {
             ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize
@@ -97,7 +97,7 @@ impl Xts {
     /// Processes units of whole blocks, at most a batch, each from its first tweak on. Its buffers are not on the stack of those who do not
     /// call it.
     #[inline(never)]
-    fn whole_units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
+    fn whole_units(&self, cipher: &CpuKey, first_tweaks: &[Block], data: Buffers<'_>) {
         let blocks = data.into_blocks();
         let mut tweaks = [Block::default(); BATCH];
         let tweaks = &mut tweaks[..blocks.len()];
@@ -175,7 +175,7 @@ impl Pass for Xts {
     type Ready = Self;
 
     /// Equal keys decrypt what was encrypted with them, and encrypt nothing.
-    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+    fn ready(self, key: Option<&CpuKey>) -> Result<Self, Error> {
         if self.direction == Direction::Encrypt && needed::<Self, _>(key)?.halves_are_equal() {
             let what = "its halves are equal, and XTS encrypts with two independent keys: make a new key; this one only decrypts";
             return Err(Error::XtsKey { what: what.into() });
@@ -215,7 +215,7 @@ impl Ready for Xts {
         Ok(launches.into_iter().flatten().collect())
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+    fn on_cpu(&self, cipher: &CpuKey, data: Buffers<'_>) {
         let (mut rest, mut at) = (data, *self);
         let mut tweaks = [Block::default(); UNITS];
         while rest.len() > 0 {

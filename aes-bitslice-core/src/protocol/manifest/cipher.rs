@@ -96,6 +96,8 @@ impl Function for Cipher {
     const HASHES: bool = false;
     const NEEDED: &[Entry] = &[Entry::Blocks, Entry::Bytes];
 
+    as_json!();
+
     fn check(manifest: &Manifest<Self>) -> Result<(), ManifestError> {
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         manifest.basis()?;

@@ -164,6 +164,8 @@ impl Function for Hash {
     const HASHES: bool = true;
     const NEEDED: &[Entry] = &[];
 
+    as_json!();
+
     fn check(manifest: &Manifest<Self>) -> Result<(), ManifestError> {
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if let Err(error) = manifest.shape.check() {

@@ -6,6 +6,20 @@
 //! | `cipher` | what a cipher's kernel computes, and how it divides the work |
 //! | `hash` | a hash kernel, and how it is launched |
 
+/// How a manifest is read and written. It has the type of one function, so that it is compiled once, here, and not in each crate that reads
+/// manifests.
+macro_rules! as_json {
+    () => {
+        fn read(json: &str) -> serde_json::Result<Manifest<Self>> {
+            serde_json::from_str(json)
+        }
+
+        fn written(manifest: &Manifest<Self>) -> serde_json::Result<String> {
+            serde_json::to_string_pretty(manifest)
+        }
+    };
+}
+
 mod cipher;
 mod hash;
 
@@ -16,7 +30,6 @@ use super::entry::Entry;
 use super::signature::{EntryPoint, SignatureError};
 use crate::dialect::Dialect;
 use crate::digest;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -64,7 +77,7 @@ pub struct Manifest<F = Cipher> {
 }
 
 /// What kernels compute.
-pub trait Function: Clone + Serialize + DeserializeOwned {
+pub trait Function: Clone {
     /// Which entry points its kernels have: those that [hash](Entry::hashes), or the others.
     const HASHES: bool;
     /// Those that every kernel of it has.
@@ -72,6 +85,13 @@ pub trait Function: Clone + Serialize + DeserializeOwned {
 
     /// Rejects values that no kernel of it can be launched with.
     fn check(manifest: &Manifest<Self>) -> Result<(), ManifestError>;
+
+    /// A manifest that is not checked.
+    #[doc(hidden)]
+    fn read(json: &str) -> serde_json::Result<Manifest<Self>>;
+
+    #[doc(hidden)]
+    fn written(manifest: &Manifest<Self>) -> serde_json::Result<String>;
 }
 
 /// What only kernels of this function have is read like what all have.
@@ -130,15 +150,11 @@ impl<F: Function> Manifest<F> {
     /// # Errors
     /// [`ManifestError`] says what is wrong with it.
     pub fn parse(json: &str) -> Result<Self, ManifestError> {
-        #[derive(Deserialize)]
-        struct Version {
-            format: u32,
-        }
-        let Version { format } = serde_json::from_str(json)?;
+        let format = format_of(json)?;
         if format != FORMAT {
             return Err(ManifestError::Format(format));
         }
-        let manifest: Self = serde_json::from_str(json)?;
+        let manifest = F::read(json)?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -219,8 +235,17 @@ impl<F: Function> Manifest<F> {
 
     /// The manifest as JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+        F::written(self).expect("plain data") + "\n"
     }
+}
+
+/// The version of a manifest, whatever else is in it.
+fn format_of(json: &str) -> serde_json::Result<u32> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    serde_json::from_str(json).map(|Version { format }| format)
 }
 
 /// A printed kernel.

@@ -96,7 +96,7 @@ fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
         let messages: Vec<_> = (0..nonces.len()).map(message).collect();
         let mut ciphertext = plaintext.clone();
         let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
-        let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext))?)?;
+        let mut tags = encrypt.finish(cores::run(&cpu, &encrypt, Buffers::InPlace(&mut ciphertext))?)?;
         let (found, made) = on_device(&cipher, &encrypt, &plaintext)?;
         let mut is_right = found == ciphertext && made == tags;
         let wrong = tags.len() / 2;
@@ -128,7 +128,7 @@ fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     let all: [Vec<Range<u64>>; 2] = [different, equal];
     for messages in &all {
         let make = Call::without_data(&cipher, CmacBatch::new(messages)?)?;
-        let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data))?)?;
+        let mut tags = make.finish(cores::run(&cpu, &make, Buffers::Read(&data))?)?;
         let (_, made) = on_device(&cipher, &make, &data)?;
         let mut is_right = made == tags;
         tags[4] = tags[5];

@@ -13,7 +13,6 @@ use crate::backend::device::hash::Sum;
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::base::tag::Tag;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{self, Call, Data, Target};
 use crate::exec::choice::Choice;

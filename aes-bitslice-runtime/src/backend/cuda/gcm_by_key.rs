@@ -10,7 +10,6 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::base::threads::divided;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::sources;
 use crate::op::gcm_by_key::{self as op, OfGcmJobs};

@@ -7,7 +7,6 @@ use crate::backend::device::hash::{Crypt, Gcm, GcmHash, GcmTables};
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::sources;
 use crate::exec::steps::HashSlot;

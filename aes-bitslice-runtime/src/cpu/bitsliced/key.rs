@@ -1,19 +1,14 @@
-//! A key as planes, for every operation.
+//! A key as planes.
 
-use crate::backend::bitsliced::batch::Functions;
-use crate::backend::bitsliced::isa::Isa;
-use crate::backend::cpu::KeyOnCores;
-use crate::base::backend::Backend;
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
-use crate::base::key::Key;
-use crate::cpu::block::{Block, BlockCipher};
-use crate::cpu::cipher::CpuCipher;
+use crate::cpu::bitsliced::batch::Functions;
+use crate::cpu::bitsliced::isa::Isa;
+use crate::cpu::block::Block;
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout;
 use cipher::inout::InOutBuf;
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A key of any length as planes, and the functions that use it.
@@ -23,8 +18,6 @@ pub(crate) struct Bitsliced {
     /// Round keys in the order of use, one word of 0 or `!0` per key bit.
     encrypt: Zeroizing<Vec<[u32; 128]>>,
     decrypt: Zeroizing<Vec<[u32; 128]>>,
-    /// The second key of XTS.
-    second: Option<Arc<Self>>,
 }
 
 impl Bitsliced {
@@ -39,56 +32,35 @@ impl Bitsliced {
             let schedule = KeySchedule::new(key, direction).expect("16, 24 or 32 bytes");
             Zeroizing::new(layout::schedule_planes(&schedule, Basis::STANDARD))
         };
-        Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt), second: None })
+        Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt) })
     }
 
-    pub(super) fn process_blocks(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+    /// Encrypts or decrypts blocks, each on its own.
+    pub(crate) fn process_blocks(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
         let keys = match direction {
             Direction::Encrypt => &self.encrypt,
             Direction::Decrypt => &self.decrypt,
         };
         (self.functions.ecb)(direction, keys, blocks);
     }
-}
 
-impl BlockCipher for Bitsliced {
-    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
-        self.process_blocks(direction, blocks);
-    }
-}
-
-impl CpuCipher for Bitsliced {
-    fn bits(&self) -> KeyBits {
+    pub(crate) fn bits(&self) -> KeyBits {
         let of_length = |bits: &KeyBits| bits.rounds() + 1 == self.encrypt.len();
         KeyBits::ALL.into_iter().find(of_length).expect("a length of AES")
     }
 
-    fn second(&self) -> &Self {
-        self.second.as_deref().expect("a key of XTS")
-    }
-
-    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
+    pub(crate) fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
         (self.functions.ctr)(&self.encrypt, counter, skip, data);
     }
 
-    /// A batch for each block, since each waits for the previous one.
-    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`: a batch for each.
+    pub(crate) fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
         let mut state: Block = (*iv).into();
         for mut block in blocks {
             state.iter_mut().zip(block.get_in()).for_each(|(state, input)| *state ^= input);
             self.process_blocks(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(&mut state)));
             *block.get_out() = state;
         }
-    }
-}
-
-impl KeyOnCores for Bitsliced {
-    type Instructions = Isa;
-    const BACKEND: Backend = Backend::CpuBitsliced;
-    const NAME: &str = "CPU, bitsliced";
-
-    fn load(isa: Isa, key: &Key) -> Result<Self, Error> {
-        let second = key.second().map(|second| Self::new(second, isa).map(Arc::new)).transpose()?;
-        Ok(Self { second, ..Self::new(key.first(), isa)? })
     }
 }

@@ -1,9 +1,9 @@
 //! The bitsliced engine as block ciphers of the [`cipher`] crate.
 
-use crate::backend::bitsliced::isa::Isa;
-use crate::backend::bitsliced::key::Bitsliced;
 use crate::base::error::Error;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
+use crate::cpu::bitsliced::isa::Isa;
+use crate::cpu::bitsliced::key::Bitsliced;
 use ::cipher::array::ArraySize;
 use ::cipher::consts::{U16, U24, U32, U64, U256, U512};
 use ::cipher::inout::{InOut, InOutBuf};

@@ -2,8 +2,8 @@
 //!
 //! With SHA3, the compiler makes one instruction of sums of three (EOR3) and of `a ^ (b & !c)` (BCAX).
 
-use crate::backend::bitsliced::batch::{Functions, TwoInput};
-use crate::backend::bitsliced::registers::{Register, functions, operators};
+use crate::cpu::bitsliced::batch::{Functions, TwoInput};
+use crate::cpu::bitsliced::registers::{Register, functions, operators};
 use aes_bitslice_kernels::Lanes;
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as is_detected;

@@ -1,7 +1,7 @@
 //! 256 lanes with AVX2, 512 with AVX-512.
 
-use crate::backend::bitsliced::batch::{Core, TwoInput, Vector};
-use crate::backend::bitsliced::registers::{Register, functions, operators};
+use crate::cpu::bitsliced::batch::{Core, TwoInput, Vector};
+use crate::cpu::bitsliced::registers::{Register, functions, operators};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_kernels::Lanes;
 use std::arch::x86_64::*;

@@ -1,11 +1,11 @@
 //! The vector instructions that the bitsliced engine can run on.
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-use crate::backend::bitsliced::arm;
-use crate::backend::bitsliced::batch::Functions;
-use crate::backend::bitsliced::portable;
+use crate::cpu::bitsliced::arm;
+use crate::cpu::bitsliced::batch::Functions;
+use crate::cpu::bitsliced::portable;
 #[cfg(target_arch = "x86_64")]
-use crate::backend::bitsliced::x86;
+use crate::cpu::bitsliced::x86;
 use std::fmt;
 
 /// The vector instructions that the bitsliced engine can run on.

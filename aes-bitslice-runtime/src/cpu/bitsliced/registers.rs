@@ -5,7 +5,7 @@
 //! 16 bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane `128 *
 //! g + i`. Both are their own inverses.
 
-use crate::backend::bitsliced::batch::Vector;
+use crate::cpu::bitsliced::batch::Vector;
 use crate::cpu::block::Block;
 use aes_bitslice_kernels::Lanes;
 
@@ -157,11 +157,11 @@ pub(super) use operators;
 /// The batch functions compiled for one instruction set, returned only where the processor has it.
 macro_rules! functions {
     ($name:ident: $register:ident, $core:ident, $features:literal, $detected:expr) => {
-        pub(in crate::backend::bitsliced) fn $name() -> Option<&'static $crate::backend::bitsliced::batch::Functions> {
+        pub(in crate::cpu::bitsliced) fn $name() -> Option<&'static $crate::cpu::bitsliced::batch::Functions> {
             use aes_bitslice_core::aes::Direction;
             use cipher::inout::InOutBuf;
-            use $crate::backend::bitsliced::batch::{self, Functions, Vector};
             use $crate::base::counter::CounterBlock;
+            use $crate::cpu::bitsliced::batch::{self, Functions, Vector};
             use $crate::cpu::block::Block;
 
             #[target_feature(enable = $features)]

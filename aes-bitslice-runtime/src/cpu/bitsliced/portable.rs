@@ -1,7 +1,7 @@
 //! 64 lanes in a word of any processor.
 
-use crate::backend::bitsliced::batch::{self, Functions, TwoInput, Vector};
-use crate::backend::bitsliced::transpose;
+use crate::cpu::bitsliced::batch::{self, Functions, TwoInput, Vector};
+use crate::cpu::bitsliced::transpose;
 use crate::cpu::block::Block;
 
 /// The batch functions on 64-bit words.
