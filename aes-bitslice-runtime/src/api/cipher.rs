@@ -181,7 +181,7 @@ impl Cipher {
         match (&self.cpu, kernels.as_fast_as) {
             _ if kernels.on_host == OnHost::Cpu || !self.engine.device_supports(kernels) => true,
             _ if kernels.under_own_key && !self.engine.kernels().allow(Choice::Bitsliced) => true,
-            (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
+            (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits, bytes) == Backend::Cpu,
             _ => false,
         }
     }

@@ -30,7 +30,12 @@ const IN_CACHE: usize = 64 << 10;
 pub struct CpuKey {
     /// Of its kernel, and of keys that are derived from it.
     instructions: Instructions,
+    /// The length; for XTS, of each of the two keys.
+    pub(crate) bits: KeyBits,
     cipher: Aes,
+    /// Those of a kernel, else zeros. In `Aes`, they would be room in all variants, and what the stack held there before would be moved with
+    /// the key, and not be wiped.
+    round_keys: RoundKeys,
     /// The maximum number of bytes of a call that one core performs alone, because others would begin too late to help.
     pub(crate) alone: usize,
     second: Option<Box<CpuKey>>,
@@ -40,17 +45,16 @@ pub struct CpuKey {
     hash_key: OnceLock<HashKey>,
 }
 
-/// A key, wiped on drop.
-#[expect(clippy::large_enum_variant, reason = "most keys are on kernels, and one step away")]
+/// What computes with a key, wiped on drop.
 enum Aes {
-    /// On a kernel.
-    Kernel(&'static dyn Kernel, KeyBits, RoundKeys),
-    /// In the `aes` crate; on the heap, so that the key on a kernel has no room that is moved with it and not wiped.
+    /// A kernel, with the round keys.
+    Kernel(&'static dyn Kernel),
+    /// The `aes` crate.
     Aes128(Box<aes::Aes128>),
     Aes192(Box<aes::Aes192>),
     Aes256(Box<aes::Aes256>),
     /// As planes.
-    Bitsliced(Bitsliced),
+    Bitsliced(Box<Bitsliced>),
 }
 
 impl CpuKey {
@@ -61,9 +65,30 @@ impl CpuKey {
 
     /// The key on these instructions, which the processor has.
     pub(crate) fn on(instructions: Instructions, key: &Key) -> Self {
-        let kernel = instructions.kernel();
-        let second = key.second().map(|bytes| Self::one(instructions, Aes::new(bytes, kernel)));
-        Self::one(instructions, Aes::new(key.first(), kernel)).and(second, key)
+        let second = key.second().map(|bytes| Self::expanded(instructions, bytes));
+        Self::expanded(instructions, key.first()).and(second, key)
+    }
+
+    /// One key.
+    ///
+    /// # Panics
+    /// If it does not have 16, 24 or 32 bytes.
+    fn expanded(instructions: Instructions, key: &[u8]) -> Self {
+        fn of<C: KeyInit>(key: &[u8]) -> Box<C> {
+            Box::new(C::new_from_slice(key).expect("a key of the cipher's length"))
+        }
+        let bits = KeyBits::from_bytes(key.len()).expect("16, 24 or 32 bytes");
+        let one = |cipher| Self::one(instructions, bits, cipher);
+        match (instructions.kernel(), bits) {
+            (Some(kernel), _) => {
+                let mut on_kernel = one(Aes::Kernel(kernel));
+                kernel.expand(key, &mut on_kernel.round_keys);
+                on_kernel
+            }
+            (None, KeyBits::Aes128) => one(Aes::Aes128(of(key))),
+            (None, KeyBits::Aes192) => one(Aes::Aes192(of(key))),
+            (None, KeyBits::Aes256) => one(Aes::Aes256(of(key))),
+        }
     }
 
     /// The key as planes, for these vectors.
@@ -71,18 +96,29 @@ impl CpuKey {
     /// # Errors
     /// [`Error::IsaUnavailable`] if the processor lacks them.
     pub(crate) fn bitsliced(isa: Isa, key: &Key) -> Result<Self, Error> {
-        let one =
-            |bytes| Bitsliced::new(bytes, isa).map(|planes| Self::one(Instructions::best(), Aes::Bitsliced(planes)));
+        let one = |bytes| {
+            let planes = Bitsliced::new(bytes, isa)?;
+            Ok::<_, Error>(Self::one(Instructions::best(), key.bits(), Aes::Bitsliced(Box::new(planes))))
+        };
         let second = key.second().map(one).transpose()?;
         Ok(one(key.first())?.and(second, key))
     }
 
-    fn one(instructions: Instructions, cipher: Aes) -> Self {
+    fn one(instructions: Instructions, bits: KeyBits, cipher: Aes) -> Self {
         let alone = match cipher {
             Aes::Bitsliced(_) => Instructions::Portable.alone(),
             _ => instructions.alone(),
         };
-        Self { instructions, cipher, alone, second: None, halves_are_equal: false, hash_key: OnceLock::new() }
+        Self {
+            instructions,
+            bits,
+            cipher,
+            round_keys: RoundKeys::default(),
+            alone,
+            second: None,
+            halves_are_equal: false,
+            hash_key: OnceLock::new(),
+        }
     }
 
     /// This first half of a key with its second half, if there is one.
@@ -96,27 +132,6 @@ impl CpuKey {
     }
 }
 
-impl Aes {
-    /// # Panics
-    /// If the key does not have 16, 24 or 32 bytes.
-    fn new(key: &[u8], kernel: Option<&'static dyn Kernel>) -> Self {
-        fn of<C: KeyInit>(key: &[u8]) -> Box<C> {
-            Box::new(C::new_from_slice(key).expect("a key of the cipher's length"))
-        }
-        let bits = KeyBits::from_bytes(key.len()).expect("16, 24 or 32 bytes");
-        match (kernel, bits) {
-            (Some(kernel), _) => {
-                let mut keys = RoundKeys::default();
-                kernel.expand(key, &mut keys);
-                Self::Kernel(kernel, bits, keys)
-            }
-            (None, KeyBits::Aes128) => Self::Aes128(of(key)),
-            (None, KeyBits::Aes192) => Self::Aes192(of(key)),
-            (None, KeyBits::Aes256) => Self::Aes256(of(key)),
-        }
-    }
-}
-
 /// The maximum bytes of stack used by the `aes` crate and what calls it, including the round keys that they load: with VAES and 256-bit
 /// keys 8.0 KB in a release build, and 9.5 KB in a test build.
 const STACK: usize = 16 << 10;
@@ -126,7 +141,10 @@ const STACK: usize = 16 << 10;
 macro_rules! with_cipher {
     ($key:expr, ($kernel:ident, $keys:ident) => $on_kernel:expr, $planes:ident => $bitsliced:expr, $cipher:ident => $call:expr) => {
         match &$key.cipher {
-            Aes::Kernel($kernel, _, $keys) => $on_kernel,
+            Aes::Kernel($kernel) => {
+                let $keys = &$key.round_keys;
+                $on_kernel
+            }
             Aes::Bitsliced($planes) => $bitsliced,
             Aes::Aes128($cipher) => {
                 let $cipher = &**$cipher;
@@ -181,17 +199,6 @@ impl CpuKey {
         self.instructions
     }
 
-    /// The key's length; for XTS, the length of each of the two keys.
-    pub(crate) fn bits(&self) -> KeyBits {
-        match self.cipher {
-            Aes::Kernel(_, bits, _) => bits,
-            Aes::Aes128(_) => KeyBits::Aes128,
-            Aes::Aes192(_) => KeyBits::Aes192,
-            Aes::Aes256(_) => KeyBits::Aes256,
-            Aes::Bitsliced(ref planes) => planes.bits(),
-        }
-    }
-
     /// Whether several units of XTS at a time are faster than one, where units are small.
     pub(crate) fn batches_small_units(&self) -> bool {
         !matches!(self.cipher, Aes::Kernel(..))
@@ -218,8 +225,8 @@ impl CpuKey {
     /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
     pub(crate) fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
-            Aes::Kernel(kernel, _, keys) => {
-                kernel.ctr(keys, counter, Order::Big, skip, data);
+            Aes::Kernel(kernel) => {
+                kernel.ctr(&self.round_keys, counter, Order::Big, skip, data);
             }
             Aes::Bitsliced(planes) => planes.add_key_stream(counter, skip, data),
             _ => portable::add_key_stream(self, counter, Order::Big, skip, data),
@@ -238,8 +245,8 @@ impl CpuKey {
     /// XORs data with the key stream of counters whose lowest byte is the first of their blocks.
     pub(crate) fn add_little_endian_key_stream(&self, counter: CounterBlock, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
-            Aes::Kernel(kernel, _, keys) => {
-                kernel.ctr(keys, counter, Order::Little, 0, data);
+            Aes::Kernel(kernel) => {
+                kernel.ctr(&self.round_keys, counter, Order::Little, 0, data);
             }
             _ => portable::add_key_stream(self, counter, Order::Little, 0, data),
         }
@@ -248,8 +255,8 @@ impl CpuKey {
     /// Decrypts whole blocks, the first of which is chained to `iv`.
     pub(crate) fn decrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
         match &self.cipher {
-            Aes::Kernel(kernel, _, keys) => {
-                kernel.cbc_decrypt(keys, iv, bytes(blocks));
+            Aes::Kernel(kernel) => {
+                kernel.cbc_decrypt(&self.round_keys, iv, bytes(blocks));
             }
             _ => portable::decrypt_chained(self, iv, blocks),
         }
@@ -266,8 +273,8 @@ impl CpuKey {
         data: InOutBuf<'_, '_, u8>,
     ) {
         match (&self.cipher, key.powers(self.instructions)) {
-            (Aes::Kernel(kernel, _, keys), Some(powers)) => {
-                kernel.gcm(direction, keys, powers, counter, hash, data);
+            (Aes::Kernel(kernel), Some(powers)) => {
+                kernel.gcm(direction, &self.round_keys, powers, counter, hash, data);
             }
             _ => self.crypt_and_hash_in_pieces(direction, key, counter, hash, data),
         }
@@ -300,26 +307,26 @@ impl CpuKey {
     /// Encrypts or decrypts a whole message of GCM, and returns its tag; `None`, and nothing is done, where there is no function that does
     /// all of that.
     pub(crate) fn message(&self, message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
-        let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
+        let Aes::Kernel(kernel) = &self.cipher else { return None };
         let powers = self
             .hash_key
             .get_or_init(|| self.scrubbed(|| HashKey::new(self, self.instructions)))
             .powers(self.instructions)?;
-        Some(kernel.message(keys, powers, message))
+        Some(kernel.message(&self.round_keys, powers, message))
     }
 
     /// Encrypts or decrypts a whole message of AES-GCM-SIV under the keys that this one derives, and returns the tag of its plaintext;
     /// `None`, and nothing is done, where there is no function that does all of that.
     pub(crate) fn message_of_siv(&self, message: &mut MessageOfSiv<'_, '_, '_>) -> Option<[u8; 16]> {
-        let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
-        Some(kernel.message_of_siv(keys, message))
+        let Aes::Kernel(kernel) = &self.cipher else { return None };
+        Some(kernel.message_of_siv(&self.round_keys, message))
     }
 
     /// Processes an XTS data unit with the first key, or its rest from the block with this tweak on: at least 16 bytes.
     pub(crate) fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
-            Aes::Kernel(kernel, _, keys) => {
-                kernel.xts(direction, keys, tweak, data);
+            Aes::Kernel(kernel) => {
+                kernel.xts(direction, &self.round_keys, tweak, data);
             }
             _ => portable::process_unit(self, direction, tweak, data),
         }

@@ -111,7 +111,7 @@ impl Message {
         let mut keys = Zeroizing::new([[0; 8]; 6]);
         keys.iter_mut().zip(&*blocks).for_each(|(half, block)| half.copy_from_slice(&block[..8]));
         // As many bytes of keys as POLYVAL and the cipher take.
-        let (hash, key) = keys.as_flattened()[..16 + cipher.bits().bytes()].split_at(16);
+        let (hash, key) = keys.as_flattened()[..16 + cipher.bits.bytes()].split_at(16);
         let mut of_hash = Zeroizing::new([0; 16]);
         of_hash.copy_from_slice(hash);
         Ok(Self {

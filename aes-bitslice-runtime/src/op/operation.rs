@@ -99,7 +99,7 @@ impl Keys {
             (Self::OnCpu(_) | Self::Two, None) => Err(Error::NeedsKey { what: operation }),
             (Self::One | Self::OnCpu(_), Some(cpu)) if cpu.is_xts() => refused(ONE_KEY),
             (Self::Two, Some(cpu)) if !cpu.is_xts() => refused(TWO_KEYS),
-            (Self::OnCpu(lengths), Some(cpu)) if !lengths.contains(&cpu.bits()) => refused(match lengths {
+            (Self::OnCpu(lengths), Some(cpu)) if !lengths.contains(&cpu.bits) => refused(match lengths {
                 [KeyBits::Aes256] => "a key of 256 bits",
                 _ => "a key of 128 or 256 bits",
             }),

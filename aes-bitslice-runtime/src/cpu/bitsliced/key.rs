@@ -5,7 +5,7 @@ use crate::base::error::Error;
 use crate::cpu::bitsliced::batch::Functions;
 use crate::cpu::bitsliced::isa::Isa;
 use crate::cpu::block::Block;
-use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout;
 use cipher::inout::InOutBuf;
@@ -42,11 +42,6 @@ impl Bitsliced {
             Direction::Decrypt => &self.decrypt,
         };
         (self.functions.ecb)(direction, keys, blocks);
-    }
-
-    pub(crate) fn bits(&self) -> KeyBits {
-        let of_length = |bits: &KeyBits| bits.rounds() + 1 == self.encrypt.len();
-        KeyBits::ALL.into_iter().find(of_length).expect("a length of AES")
     }
 
     /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
