@@ -51,7 +51,7 @@ fn rate(
         stream.synchronize()?;
         let start = Instant::now();
         for _ in 0..RUNS {
-            cipher.device()?.run(stream, operation.clone(), data)?;
+            cipher.device()?.run(stream, operation.clone(), &mut *data)?;
         }
         stream.synchronize()?;
         seconds = start.elapsed().as_secs_f64();

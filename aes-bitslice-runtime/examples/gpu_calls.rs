@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn AnyError>> {
             let mut pending = VecDeque::new();
             measure(name, &stream, bytes, || {
                 let decrypt = GcmDecrypt::new(&nonce, b"", &made);
-                pending.push_back(device.run_to_with_output(&stream, decrypt, &data, &mut other)?);
+                pending.push_back(device.run_with_output(&stream, decrypt, (&data, &mut other))?);
                 if pending.len() > AHEAD { pending.pop_front().map_or(Ok(()), |first| first.wait()) } else { Ok(()) }
             })?;
             pending.into_iter().try_for_each(|last| last.wait())?;
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn AnyError>> {
         // Dropped unread: they are forged, and cleared.
         let forged = Tag::from(std::array::from_fn(|i| made.as_bytes()[i] ^ 1));
         measure("GCM decryption, forged", &stream, bytes, || {
-            device.run_to_with_output(&stream, GcmDecrypt::new(&nonce, b"", &forged), &data, &mut other).map(drop)
+            device.run_with_output(&stream, GcmDecrypt::new(&nonce, b"", &forged), (&data, &mut other)).map(drop)
         })?;
     }
     Ok(())

@@ -242,12 +242,12 @@ fn device_memory(engines: &'static [Engine]) {
         let mut to_other = |from: &[u8]| {
             let from = stream.clone_htod(from).unwrap();
             let encrypt = GcmEncrypt::new(&nonce, b"header");
-            device.run_to_with_output(&stream, encrypt, &from, &mut other).and_then(Pending::wait)
+            device.run_with_output(&stream, encrypt, (&from, &mut other)).and_then(Pending::wait)
         };
         assert_eq!(to_other(&plain).unwrap(), tag, "{len} bytes");
         refused!(to_other(&[&plain[..], &[0]].concat()), Error::LengthMismatch { .. });
         assert!(stream.clone_dtoh(&other).unwrap() == expected, "{len} bytes, to another buffer");
-        refused!(device.run_to_with_output(&stream, Gmac::new(&nonce), &data, &mut other), Error::WrongAccess { .. });
+        refused!(device.run_with_output(&stream, Gmac::new(&nonce), (&data, &mut other)), Error::WrongAccess { .. });
         // Several at a time, and one that is never waited for.
         let macs = [1, 2, 3].map(|_| device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
         drop(device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
@@ -287,7 +287,7 @@ fn one_launch_or_two(engines: &'static [Engine]) {
         for (device, output) in [&one, &two].into_iter().zip(&mut outputs) {
             let encrypt = GcmEncrypt::new(&nonce, &plain[..i.min(len)]);
             let mut data = output.slice_mut(..len);
-            tags.push(device.run_to_with_output(&stream, encrypt, &input, &mut data).unwrap().wait().unwrap());
+            tags.push(device.run_with_output(&stream, encrypt, (&input, &mut data)).unwrap().wait().unwrap());
         }
         let within = GcmPart::new(Direction::Encrypt, &nonce, 8);
         let refused = one.run_with_output(&stream, within, &mut outputs[0].slice_mut(..len));
@@ -398,7 +398,7 @@ fn on_buffers<O: Operation>(
     let (input, other) = (memory(&filled), to.map(|_| memory(&room)));
     let (output, at) = (other.as_ref().unwrap_or(&input), to.unwrap_or(from));
     let (source, target) = (input.slice(from, data.len()), output.slice(at, data.len()));
-    let pending = cipher.opencl().unwrap().run_with_output(queue, operation, source, target).unwrap();
+    let pending = cipher.opencl().unwrap().run_with_output(queue, operation, (source, target)).unwrap();
     let mut found = room.clone();
     output.copy_to_host(0, &mut found).unwrap();
     let value = pending.wait();
@@ -469,16 +469,16 @@ fn opencl_buffers(engines: &'static [Engine]) {
         memory.copy_from_host(5, &secret).unwrap();
         let slice = memory.slice(5, len);
         // Several at a time, and one that is never waited for.
-        let macs = [1, 2, 3].map(|_| calls.read(queue, Gmac::new(&nonce), slice).unwrap());
-        drop(calls.read(queue, Gmac::new(&nonce), slice).unwrap());
+        let macs = [1, 2, 3].map(|_| calls.run_with_output(queue, Gmac::new(&nonce), slice).unwrap());
+        drop(calls.run_with_output(queue, Gmac::new(&nonce), slice).unwrap());
         macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
         if len % 16 == 0 {
             calls.prepare_for(&Ghash::new()).unwrap();
-            let hash = calls.read(queue, Ghash::new(), slice).unwrap();
+            let hash = calls.run_with_output(queue, Ghash::new(), slice).unwrap();
             assert_eq!(hash.wait().unwrap().hash, cpu.run(Ghash::new(), &secret).unwrap().hash, "{len} bytes");
         }
         // Cipher and memory may be gone before the value is asked for.
-        let pending = calls.read(queue, Gmac::new(&nonce), slice).unwrap();
+        let pending = calls.run_with_output(queue, Gmac::new(&nonce), slice).unwrap();
         drop(memory);
         drop(device);
         assert_eq!(pending.wait().unwrap(), mac, "{len} bytes");
@@ -495,38 +495,40 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     let all = memory.slice(0, 64);
     let encrypt = || GcmEncrypt::new(&nonce, &[]);
     let decrypt = GcmDecrypt::new(&nonce, &[], &Tag::new(&[0; 16]).unwrap());
-    refused!(calls.run(queue, decrypt, all, all), Error::WrongCall { call: "run_with_output", .. });
-    let wrong = calls.run_with_output(queue, Ctr::new(&counter([1; 16]), 0), all, all);
+    refused!(calls.run(queue, decrypt, all), Error::WrongCall { call: "run_with_output", .. });
+    let wrong = calls.run_with_output(queue, Ctr::new(&counter([1; 16]), 0), all);
     assert!(matches!(wrong.err(), Some(Error::WrongCall { call: "run", .. })));
-    refused!(calls.read(queue, encrypt(), all), Error::WrongAccess { .. });
-    refused!(calls.run_with_output(queue, Gmac::new(&nonce), all, all), Error::WrongAccess { .. });
-    refused!(calls.run_with_output(queue, encrypt(), memory.slice(0, 32), memory.slice(16, 32)), Error::Overlap);
-    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(0, 32), memory.slice(32, 16));
+    refused!(calls.run_with_output(queue, Gmac::new(&nonce), (all, all)), Error::WrongAccess { .. });
+    refused!(calls.run_with_output(queue, encrypt(), (memory.slice(0, 32), memory.slice(16, 32))), Error::Overlap);
+    let wrong = calls.run_with_output(queue, encrypt(), (memory.slice(0, 32), memory.slice(32, 16)));
     assert!(matches!(wrong.err(), Some(Error::LengthMismatch { .. })));
-    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(48, 32), memory.slice(48, 32));
+    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(48, 32));
     assert!(matches!(wrong.err(), Some(Error::OutOfRange { .. })));
     let part = GcmPart::new(Direction::Encrypt, &nonce, 8);
-    refused!(calls.run_with_output(queue, part, all, all), Error::Length { .. });
+    refused!(calls.run_with_output(queue, part, all), Error::Length { .. });
     // There are no kernels for many messages, nor for serial modes.
     let message = GcmMessage { range: 0..64, nonce: &[8; 12], aad: &[] };
     let batch = GcmEncryptBatch::new(&[message]).unwrap();
-    refused!(calls.run_with_output(queue, batch, all, all), Error::Unsupported { .. });
-    refused!(calls.read(queue, Cmac::new(), all), Error::Unsupported { .. });
+    refused!(calls.run_with_output(queue, batch, all), Error::Unsupported { .. });
+    refused!(calls.run_with_output(queue, Cmac::new(), all), Error::Unsupported { .. });
     // Nor for counters that are secret.
     let nonce_of_16 = Nonce::new(&[8; 16]).unwrap();
-    let wrong = calls.run_with_output(queue, GcmEncrypt::new(&nonce_of_16, &[]), all, all).err();
+    let wrong = calls.run_with_output(queue, GcmEncrypt::new(&nonce_of_16, &[]), all).err();
     assert!(wrong.is_some_and(|e| e.to_string().contains("GCM with a nonce that is not 12 bytes long")));
     assert!(calls.prepare_for(&GcmEncrypt::new(&nonce_of_16, &[])).is_err());
-    let mac = calls.read(queue, Gmac::new(&nonce_of_16), all).unwrap().wait().unwrap();
+    let mac = calls.run_with_output(queue, Gmac::new(&nonce_of_16), all).unwrap().wait().unwrap();
     assert_eq!(cipher.run(Gmac::new(&nonce_of_16), &[0; 64]).unwrap(), mac);
     let other = Engine::open(engine.backend()).unwrap();
     let foreign = other.opencl_memory(64).unwrap();
-    refused!(calls.run_with_output(queue, encrypt(), all, foreign.slice(0, 64)), Error::OtherOpenClContext);
-    refused!(calls.read(other.opencl_queue().unwrap().queue(), Gmac::new(&nonce), all), Error::OtherOpenClContext);
+    refused!(calls.run_with_output(queue, encrypt(), (all, foreign.slice(0, 64))), Error::OtherOpenClContext);
+    refused!(
+        calls.run_with_output(other.opencl_queue().unwrap().queue(), Gmac::new(&nonce), all),
+        Error::OtherOpenClContext
+    );
     // A cipher of one kernel has no key to derive the hash key from.
     let printed = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::OpenCl).unwrap();
     let one = engine.cipher_of(&Key::new(&[1; 16]).unwrap(), &printed).unwrap();
-    refused!(one.opencl().unwrap().run_with_output(queue, encrypt(), all, all), Error::NeedsKey { .. });
+    refused!(one.opencl().unwrap().run_with_output(queue, encrypt(), all), Error::NeedsKey { .. });
     let mut left = [1; 64];
     memory.copy_to_host(0, &mut left).unwrap();
     assert_eq!(left, [0; 64]);

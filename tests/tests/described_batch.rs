@@ -324,13 +324,16 @@ fn slices_are_borrowed(engines: &'static [Engine]) {
         // Bytes between messages stay.
         let (mut sealed, mut opened) = (input.clone(), stream.clone_htod(&secret).unwrap());
         let device = cipher.device().unwrap();
-        device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed).unwrap();
+        device.run_arrays(&stream, Direction::Encrypt, &mut arrays, (&input, &mut sealed)).unwrap();
         assert!(stream.clone_dtoh(&sealed).unwrap() == secret && stream.clone_dtoh(&arrays.tags).unwrap() == tags);
-        device.run_arrays(&stream, Direction::Decrypt, &mut arrays, &sealed, &mut opened).unwrap();
+        device.run_arrays(&stream, Direction::Decrypt, &mut arrays, (&sealed, &mut opened)).unwrap();
         assert!(stream.clone_dtoh(&opened).unwrap() == messages.data);
         assert_eq!(stream.clone_dtoh(&arrays.verdicts).unwrap(), vec![0; lengths.len()]);
         arrays.nonces = stream.alloc_zeros(12 * lengths.len() - 1).unwrap();
-        refused!(device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed), Error::Batch { .. });
+        refused!(
+            device.run_arrays(&stream, Direction::Encrypt, &mut arrays, (&input, &mut sealed)),
+            Error::Batch { .. }
+        );
         assert!(stream.clone_dtoh(&sealed).unwrap() == secret);
     }
 }

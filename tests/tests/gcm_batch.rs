@@ -295,7 +295,7 @@ fn calls_in_flight(engines: &'static [Engine]) {
     }
     for (n, data) in data.iter_mut().enumerate() {
         assert!(streams[n % 2].clone_dtoh(data).unwrap() == secret, "{n}");
-        let opened = device.run_with_output(&streams[n % 2], decrypt(&messages, &tags), data).unwrap();
+        let opened = device.run_with_output(&streams[n % 2], decrypt(&messages, &tags), &mut *data).unwrap();
         assert!(opened.wait().unwrap().failed().is_empty());
         assert!(streams[n % 2].clone_dtoh(data).unwrap() == messages.plain, "{n}");
     }

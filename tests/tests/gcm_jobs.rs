@@ -114,8 +114,8 @@ fn few_keys(engines: &'static [Engine]) {
         let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
         let input = stream.clone_htod(&messages.plain).unwrap();
         let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
-        let pending = device.run_to_with_output(&stream, encrypt.clone(), &input, &mut output).unwrap();
-        let opened = device.run_to_with_output(&stream, partly.clone(), &output, &mut back).unwrap();
+        let pending = device.run_with_output(&stream, encrypt.clone(), (&input, &mut output)).unwrap();
+        let opened = device.run_with_output(&stream, partly.clone(), (&output, &mut back)).unwrap();
         assert_eq!(pending.wait().unwrap().as_flattened(), tags);
         assert_eq!(opened.wait().unwrap().failed(), [3]);
         assert!(stream.clone_dtoh(&output).unwrap() == messages.between(&before, &known.secret));
@@ -194,8 +194,8 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let before = vec![0xa5; secret.len()];
         let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
         // Two calls at a time.
-        let pending = device.run_to_with_output(&stream, encrypt.clone(), &input, &mut output).unwrap();
-        let opened = device.run_to_with_output(&stream, decrypt.clone(), &output, &mut back).unwrap();
+        let pending = device.run_with_output(&stream, encrypt.clone(), (&input, &mut output)).unwrap();
+        let opened = device.run_with_output(&stream, decrypt.clone(), (&output, &mut back)).unwrap();
         assert_eq!(pending.wait().unwrap(), *tags);
         opened.wait().unwrap().all().unwrap();
         let host = |memory: &_| stream.clone_dtoh(memory).unwrap();
@@ -206,12 +206,15 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let mut forged = tags.clone();
         forged[2] = tags[0];
         let decrypt = GcmDecryptJobs::new(&list, &forged).unwrap();
-        let opened = device.run_to_with_output(&stream, decrypt.clone(), &output, &mut back).unwrap().wait().unwrap();
+        let opened = device.run_with_output(&stream, decrypt.clone(), (&output, &mut back)).unwrap().wait().unwrap();
         assert_eq!(opened.failed(), [2]);
         assert!(host(&back) == messages.between(&before, &known.opened(&[2])));
         let shorter = &mut stream.alloc_zeros::<u8>(100).unwrap();
-        refused!(device.run_with_output(&stream, encrypt.clone(), shorter), Error::Batch { .. });
-        refused!(device.run_to_with_output(&stream, encrypt.clone(), &input, shorter), Error::LengthMismatch { .. });
+        refused!(device.run_with_output(&stream, encrypt.clone(), &mut *shorter), Error::Batch { .. });
+        refused!(
+            device.run_with_output(&stream, encrypt.clone(), (&input, &mut *shorter)),
+            Error::LengthMismatch { .. }
+        );
     }
 }
 

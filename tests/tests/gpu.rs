@@ -201,7 +201,7 @@ impl Call {
         } else {
             let mut output = stream.clone_htod(&guarded(&vec![POISON; self.len], self.shifts.1)).unwrap();
             let (from, mut to) = (source.slice(inside(self.shifts.0)), output.slice_mut(inside(self.shifts.1)));
-            with_operation!(any, operation => device.run_to(stream, operation, &from, &mut to))
+            with_operation!(any, operation => device.run(stream, operation, (&from, &mut to)))
                 .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
             same(&stream.clone_dtoh(&output).unwrap(), &guarded(&expected, self.shifts.1), &(&subject.name, self));
             same(
@@ -324,10 +324,10 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
                 refusals.extend([
                     device().run(&stream, Ecb::encrypt(), &mut data),
                     device().run(&stream, Ecb::decrypt(), &mut data),
-                    device().run_to(&stream, Ecb::encrypt(), &data, &mut other),
-                    device().run_to(&stream, Ecb::decrypt(), &data, &mut other),
+                    device().run(&stream, Ecb::encrypt(), (&data, &mut other)),
+                    device().run(&stream, Ecb::decrypt(), (&data, &mut other)),
                     device().run(&stream, ctr(0), &mut data),
-                    device().run_to(&stream, ctr(5), &data, &mut other),
+                    device().run(&stream, ctr(5), (&data, &mut other)),
                     // Not whole blocks, which may be several launches.
                     device().run(&stream, ctr(5), &mut data.slice_mut(3..)),
                 ]);
@@ -336,7 +336,7 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
                 refusals.extend([
                     device().prepare(Mode::CbcDecrypt),
                     device().run(&stream, cbc, &mut data),
-                    device().run_to(&stream, cbc, &data, &mut other),
+                    device().run(&stream, cbc, (&data, &mut other)),
                 ]);
             }
             for (i, refused) in refusals.iter().enumerate() {
@@ -405,7 +405,7 @@ fn calls_that_overlap(gpu: &Engine) {
                 }
                 9 => {
                     let offset = turn + 3;
-                    device.run_to(&stream, Ctr::new(&counter, offset), &data, &mut other).unwrap();
+                    device.run(&stream, Ctr::new(&counter, offset), (&data, &mut other)).unwrap();
                     cpu.ctr_apply(&counter, offset, &mut expected).unwrap();
                     std::mem::swap(&mut data, &mut other);
                 }
@@ -526,9 +526,9 @@ fn refusals_change_nothing() {
         assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
     }
     for refused in [
-        device.run_to(&stream, ecb, &data, &mut other),
-        device.run_to(&stream, cbc, &data, &mut other),
-        device.run_to(&stream, wide, &data, &mut other),
+        device.run(&stream, ecb, (&data, &mut other)),
+        device.run(&stream, cbc, (&data, &mut other)),
+        device.run(&stream, wide, (&data, &mut other)),
     ] {
         assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
     }
@@ -637,15 +637,15 @@ fn every_device() {
             device.run(&foreign, ecb, &mut theirs),
             device.run(&foreign, ecb, &mut ours),
             device.run(&own, ecb, &mut theirs),
-            device.run_to(&own, ecb, &theirs, &mut ours),
-            device.run_to(&own, ecb, &ours, &mut theirs),
+            device.run(&own, ecb, (&theirs, &mut ours)),
+            device.run(&own, ecb, (&ours, &mut theirs)),
             device.run(&foreign, cbc, &mut ours),
             device.run(&own, cbc, &mut theirs),
-            device.run_to(&own, cbc, &theirs, &mut ours),
-            device.run_to(&own, cbc, &ours, &mut theirs),
+            device.run(&own, cbc, (&theirs, &mut ours)),
+            device.run(&own, cbc, (&ours, &mut theirs)),
             device.run(&own, ctr, &mut theirs),
-            device.run_to(&own, ctr, &theirs, &mut ours),
-            device.run_to(&own, ctr, &ours, &mut theirs),
+            device.run(&own, ctr, (&theirs, &mut ours)),
+            device.run(&own, ctr, (&ours, &mut theirs)),
         ];
         for (i, refused) in refusals.iter().enumerate() {
             assert!(matches!(refused, Err(Error::OtherContext)), "call {i}: {refused:?}");
@@ -879,7 +879,7 @@ fn above_4_gib(gpu: &Engine) {
 
     // One byte off.
     let mut other = stream.alloc_zeros::<u8>(1 + LEN).unwrap();
-    device.run_to(&stream, Ctr::new(&counter, 99), &data, &mut other.slice_mut(1..)).unwrap();
+    device.run(&stream, Ctr::new(&counter, 99), (&data, &mut other.slice_mut(1..))).unwrap();
     let twice = |piece: Range<usize>| applied(once(piece.clone()), 99 + piece.start as u64);
     compare(&stream, &other, 1, &pieces(LEN), twice);
     device.run(&stream, Ecb::encrypt(), &mut other.slice_mut(1..1 + WHOLE)).unwrap();
@@ -893,7 +893,7 @@ fn above_4_gib(gpu: &Engine) {
     let iv = [0xd1; 16];
     device.run(&stream, CbcDecrypt::new(&iv), &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| chained(&cpu, &iv, twice, piece));
-    device.run_to(&stream, CbcDecrypt::new(&iv), &data.slice(..WHOLE), &mut other.slice_mut(..WHOLE)).unwrap();
+    device.run(&stream, CbcDecrypt::new(&iv), (&data.slice(..WHOLE), &mut other.slice_mut(..WHOLE))).unwrap();
     compare(&stream, &other, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
     device.run(&stream, CbcDecrypt::new(&iv), &mut data.slice_mut(..WHOLE)).unwrap();
     compare(&stream, &data, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
@@ -919,7 +919,7 @@ fn shares_of_several_tiles(gpu: &Engine) {
         if has_mode(gpu, Mode::CbcDecrypt) {
             let mut other = stream.alloc_zeros::<u8>(len).unwrap();
             cpu.cbc_decrypt(&[8; 16], &mut expected).unwrap();
-            device.run_to(&stream, CbcDecrypt::new(&[8; 16]), &data, &mut other).unwrap();
+            device.run(&stream, CbcDecrypt::new(&[8; 16]), (&data, &mut other)).unwrap();
             assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC, {len} bytes");
             stream.memcpy_dtod(&data, &mut other).unwrap();
             device.run(&stream, CbcDecrypt::new(&[8; 16]), &mut other).unwrap();

@@ -116,8 +116,8 @@ fn calls_on_sharded_memory_fail_cleanly() {
         (buffer(), buffer())
     };
     let ctr = Ctr::new(&counter([5; 16]), 0);
-    let error = until_lost(&cipher, || cipher.sharded()?.run_to(ctr, &input, &mut output));
-    refused!(cipher.sharded().unwrap().run_to(ctr, &input, &mut output), Error::Poisoned { .. });
+    let error = until_lost(&cipher, || cipher.sharded()?.run(ctr, (&input, &mut output)));
+    refused!(cipher.sharded().unwrap().run(ctr, (&input, &mut output)), Error::Poisoned { .. });
     // The share of the lost GPU can no longer be read. The others, where they still can, hold zeros if work had begun.
     let mut lost = vec![0; 16];
     assert!(output.copy_to_host(output.len() - 16, &mut lost).is_err());

@@ -281,9 +281,9 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
                 unsafe { device.run_raw_with_output(stream.cu_stream(), jobs.clone(), from, from + 1, len as u64 - 1) };
             assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
         }
-        let short = device.run_to_with_output(&stream, jobs.clone(), &input.slice(1..), &mut output);
+        let short = device.run_with_output(&stream, jobs.clone(), (&input.slice(1..), &mut output));
         refused!(short, Error::LengthMismatch { .. });
-        let pending = device.run_to_with_output(&stream, jobs, &input, &mut output).unwrap();
+        let pending = device.run_with_output(&stream, jobs, (&input, &mut output)).unwrap();
         let found = stream.clone_dtoh(&output).unwrap();
         pending.wait().unwrap();
         let (mut expected, by_another) = (vec![0x33; work.plain.len()], work.expected(mode));

@@ -145,9 +145,9 @@ impl<'e> Buffers<'e> {
         let (output, at) = (other.as_ref().unwrap_or(&input), to.unwrap_or(from));
         let (source, target) = (BufferSlice::new(&input, from, data.len()), BufferSlice::new(output, at, data.len()));
         with_operation!(any, operation => if any.maps() {
-            cipher.run(&self.queue, operation, source, target)
+            cipher.run(&self.queue, operation, (source, target))
         } else {
-            cipher.write(&self.queue, operation, target)
+            cipher.run(&self.queue, operation, target)
         })
         .unwrap();
         if other.is_some() {
@@ -381,7 +381,7 @@ fn slices_that_cannot_be_are_refused() {
     let buffers = Buffers::new(engine);
     let data = noise(1, 256);
     let (one, two) = (buffers.with(&data), buffers.with(&data));
-    let ecb = |from, to| calls.run(&buffers.queue, Ecb::encrypt(), from, to);
+    let ecb = |from, to| calls.run(&buffers.queue, Ecb::encrypt(), (from, to));
     let slice = BufferSlice::new;
     refused!(ecb(slice(&one, 0, 17), slice(&one, 0, 17)), Error::NotWholeBlocks { len: 17 });
     refused!(ecb(slice(&one, 0, 16), slice(&two, 0, 32)), Error::LengthMismatch { input: 16, output: 32 });
@@ -391,9 +391,9 @@ fn slices_that_cannot_be_are_refused() {
     refused!(ecb(slice(&two, 0, 0), slice(&one, usize::MAX, 0)), Error::OutOfRange { .. });
     refused!(ecb(slice(&one, 0, 32), slice(&one, 31, 32)), Error::Overlap);
     let narrow = Counter::new(CounterMode::Ctr32BE, COUNTER);
-    let refused = calls.run(&buffers.queue, Ctr::new(&narrow, 0), slice(&one, 0, 17), slice(&one, 0, 17));
+    let refused = calls.run(&buffers.queue, Ctr::new(&narrow, 0), slice(&one, 0, 17));
     assert!(matches!(refused, Err(Error::CounterOverflow { .. })));
-    let serial = calls.run(&buffers.queue, CbcEncrypt::new(&IV), slice(&one, 0, 16), slice(&one, 0, 16));
+    let serial = calls.run(&buffers.queue, CbcEncrypt::new(&IV), slice(&one, 0, 16));
     assert!(matches!(serial, Err(Error::Unsupported { .. })), "{serial:?}");
     // Another context of the same device.
     let other = Engine::open(engine.backend()).unwrap();
@@ -401,7 +401,7 @@ fn slices_that_cannot_be_are_refused() {
     let foreign = elsewhere.with(&data);
     refused!(ecb(slice(&foreign, 0, 16), slice(&one, 0, 16)), Error::OtherOpenClContext);
     refused!(ecb(slice(&one, 0, 16), slice(&foreign, 0, 16)), Error::OtherOpenClContext);
-    let refused = calls.run(&elsewhere.queue, Ecb::encrypt(), slice(&one, 0, 16), slice(&one, 0, 16));
+    let refused = calls.run(&elsewhere.queue, Ecb::encrypt(), slice(&one, 0, 16));
     assert!(matches!(refused, Err(Error::OtherOpenClContext)));
     // Parts of a buffer, under any names. SAFETY: the parts are in the buffer, and are used while it exists.
     let part = |at| unsafe { one.create_sub_buffer(CL_MEM_READ_WRITE, at, 128) }.unwrap();
@@ -432,7 +432,7 @@ fn queues_may_be_out_of_order() {
     for _ in 0..5 {
         let buffer = buffers.with(&data);
         let all = BufferSlice::new(&buffer, 0, data.len());
-        cipher.opencl().unwrap().run(&queue, CbcDecrypt::new(&IV), all, all).unwrap();
+        cipher.opencl().unwrap().run(&queue, CbcDecrypt::new(&IV), all).unwrap();
         queue.finish().unwrap();
         assert!(buffers.read(&buffer) == expected);
     }
@@ -450,7 +450,7 @@ fn what_is_in_a_queue_outlives_what_it_was_made_of() {
         let output = buffers.with(&vec![0; data.len()]);
         let input = buffers.with(&data);
         let (from, to) = (BufferSlice::new(&input, 0, data.len()), BufferSlice::new(&output, 0, data.len()));
-        cipher.opencl().unwrap().run(&buffers.queue, Ecb::encrypt(), from, to).unwrap();
+        cipher.opencl().unwrap().run(&buffers.queue, Ecb::encrypt(), (from, to)).unwrap();
         drop(cipher);
         drop(input);
         assert!(buffers.read(&output) == expected);

@@ -104,7 +104,7 @@ impl Call {
         let (sharded, input) = (cipher.sharded()?, input.filter(|_| self.operation().maps()));
         with_operation!(self.operation(), operation => match input {
             None => sharded.run(operation, output),
-            Some(input) => sharded.run_to(operation, input, output),
+            Some(input) => sharded.run(operation, (input, output)),
         })
     }
 
@@ -245,7 +245,7 @@ fn authenticated_sharded_memory(groups: &'static [Engine]) {
             let tag = cpu().run(GcmEncrypt::new(&nonce, aad), &mut expected).unwrap();
             let (mut from, mut to) = (engine.sharded(len).unwrap(), engine.sharded(len).unwrap());
             from.copy_from_host(0, &plain).unwrap();
-            assert_eq!(sharded.run_to(GcmEncrypt::new(&nonce, aad), &from, &mut to).unwrap(), tag, "{len} bytes");
+            assert_eq!(sharded.run(GcmEncrypt::new(&nonce, aad), (&from, &mut to)).unwrap(), tag, "{len} bytes");
             same(&contents(&to), &expected, &len);
             assert_eq!(sharded.run(GcmEncrypt::new(&nonce, aad), &mut from).unwrap(), tag, "{len} bytes");
             same(&contents(&from), &expected, &len);
@@ -259,7 +259,7 @@ fn authenticated_sharded_memory(groups: &'static [Engine]) {
                 let Some(byte) = secret.get_mut(changed) else { continue };
                 *byte ^= 4;
                 to.copy_from_host(0, &secret).unwrap();
-                let refused = sharded.run_to(GcmDecrypt::new(&nonce, aad, &tag), &to, &mut from);
+                let refused = sharded.run(GcmDecrypt::new(&nonce, aad, &tag), (&to, &mut from));
                 assert!(matches!(refused, Err(Error::Unauthenticated)), "{len} bytes");
                 assert!(contents(&from).iter().all(|&byte| byte == 0), "{len} bytes");
                 same(&contents(&to), &secret, &"the input");
@@ -294,14 +294,14 @@ fn refusals_change_nothing(groups: &'static [Engine]) {
     let narrow = Ctr::new(&Counter::new(CounterMode::Ctr32BE, [0xff; 16]), 0);
     refused!(sharded.run(ecb, &mut data), Error::NotWholeBlocks { .. });
     refused!(sharded.run(cbc, &mut data), Error::NotWholeBlocks { .. });
-    refused!(sharded.run_to(ecb, &longer, &mut data), Error::LengthMismatch { .. });
-    refused!(sharded.run_to(cbc, &longer, &mut data), Error::LengthMismatch { .. });
-    refused!(sharded.run_to(wide, &longer, &mut data), Error::LengthMismatch { .. });
-    refused!(sharded.run_to(wide, &data, &mut longer), Error::LengthMismatch { .. });
+    refused!(sharded.run(ecb, (&longer, &mut data)), Error::LengthMismatch { .. });
+    refused!(sharded.run(cbc, (&longer, &mut data)), Error::LengthMismatch { .. });
+    refused!(sharded.run(wide, (&longer, &mut data)), Error::LengthMismatch { .. });
+    refused!(sharded.run(wide, (&data, &mut longer)), Error::LengthMismatch { .. });
     refused!(sharded.run(narrow, &mut data), Error::CounterOverflow { .. });
     refused!(sharded.run(wide, &mut foreign), Error::OtherEngine);
-    refused!(sharded.run_to(wide, &data, &mut foreign), Error::OtherEngine);
-    refused!(sharded.run_to(wide, &foreign, &mut data), Error::OtherEngine);
+    refused!(sharded.run(wide, (&data, &mut foreign)), Error::OtherEngine);
+    refused!(sharded.run(wide, (&foreign, &mut data)), Error::OtherEngine);
     same(&contents(&data), &input, &"refused");
     assert!(contents(&foreign).iter().chain(&contents(&longer)).all(|&byte| byte == 0));
 }

@@ -174,7 +174,7 @@ fn in_device_memory(engine: &Engine, stream: &Arc<CudaStream>, call: &Call, shif
         if in_place {
             device.run(stream, xts, &mut input.slice_mut(at..at + len)).unwrap()
         } else {
-            device.run_to(stream, xts, &input.slice(at..at + len), &mut output.slice_mut(at..at + len)).unwrap()
+            device.run(stream, xts, (&input.slice(at..at + len), &mut output.slice_mut(at..at + len))).unwrap()
         }
         let found = stream.clone_dtoh(if in_place { &input } else { &output }).unwrap();
         assert!(found[..at].iter().chain(&found[at + len..]).all(|&byte| byte == 0xa5), "bytes around changed");
@@ -258,7 +258,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
                 bytes[at..at + len].copy_from_slice(data);
                 let memory = buffer(&bytes);
                 let slice = BufferSlice::new(&memory, at, len);
-                cipher.opencl().unwrap().run(&queue, xts, slice, slice).unwrap();
+                cipher.opencl().unwrap().run(&queue, xts, slice).unwrap();
                 // SAFETY: waits until it completes.
                 unsafe { queue.enqueue_read_buffer(&memory, CL_TRUE, 0, &mut bytes, &[]) }.unwrap();
                 assert!(bytes[..at].iter().chain(&bytes[at + len..]).all(|&byte| byte == 0xa5), "bytes around changed");
@@ -269,7 +269,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
     let two = engine.cipher(&Key::generate_xts(KeyBits::Aes128).unwrap()).unwrap();
     let memory = buffer(&[7; 64]);
     let slice = BufferSlice::new(&memory, 0, 64);
-    refused!(two.opencl().unwrap().run(&queue, Ecb::encrypt(), slice, slice), Error::WrongKeys { .. });
+    refused!(two.opencl().unwrap().run(&queue, Ecb::encrypt(), slice), Error::WrongKeys { .. });
     assert!(Engine::open(Backend::Cpu).unwrap().cipher(&two_keys()).unwrap().opencl().is_err());
 }
 

@@ -55,7 +55,7 @@ impl AnyOperation for Described {
 
     fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
         let OnCuda { cipher, stream, input, output } = call;
-        cipher.run_arrays(stream, self.direction, &mut self.arrays.borrow_mut(), input, output)?;
+        cipher.run_arrays(stream, self.direction, &mut self.arrays.borrow_mut(), (&*input, output))?;
         let (direction, stream, arrays) = (self.direction, self.stream.clone(), self.arrays.clone());
         Ok(Box::new(move || {
             let arrays = arrays.borrow();

@@ -113,7 +113,7 @@ impl AnyOperation for UnderManyKeys {
         let OnCuda { cipher, stream, input, output } = call;
         let pending = match self.about().access {
             Access::Writes => cipher.run_with_output(stream, self.0.clone(), output),
-            _ => cipher.run_to_with_output(stream, self.0.clone(), input, output),
+            _ => cipher.run_with_output(stream, self.0.clone(), (&*input, output)),
         }?;
         Ok(Box::new(|| pending.wait().map(|()| None)))
     }

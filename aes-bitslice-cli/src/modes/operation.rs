@@ -130,7 +130,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         let OnCuda { cipher, stream, input, output } = call;
         match O::ACCESS {
             Access::Writes => cipher.run(stream, self.clone(), output),
-            _ => cipher.run_to(stream, self.clone(), input, output),
+            _ => cipher.run(stream, self.clone(), (&*input, output)),
         }?;
         Ok(Box::new(|| Ok(None)))
     }
@@ -138,7 +138,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
     fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
         match O::ACCESS {
             Access::Writes => cipher.run(self.clone(), output),
-            _ => cipher.run_to(self.clone(), input, output),
+            _ => cipher.run(self.clone(), (&*input, output)),
         }
         .map(|()| None)
     }
@@ -151,8 +151,8 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         output: BufferSlice,
     ) -> Result<Pending, Error> {
         match O::ACCESS {
-            Access::Writes => cipher.write(queue, self.clone(), output),
-            _ => cipher.run(queue, self.clone(), input, output),
+            Access::Writes => cipher.run(queue, self.clone(), output),
+            _ => cipher.run(queue, self.clone(), (input, output)),
         }?;
         Ok(Box::new(|| Ok(None)))
     }
@@ -174,7 +174,7 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         let OnCuda { cipher, stream, input, output } = call;
         let pending = match O::ACCESS {
             Access::Reads => cipher.run_with_output(stream, self.0.clone(), input),
-            _ => cipher.run_to_with_output(stream, self.0.clone(), input, output),
+            _ => cipher.run_with_output(stream, self.0.clone(), (&*input, output)),
         }?;
         Ok(Box::new(|| pending.wait()?.tags()))
     }
@@ -182,7 +182,7 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
     fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
         match O::ACCESS {
             Access::Reads => cipher.run(self.0.clone(), input),
-            _ => cipher.run_to(self.0.clone(), input, output),
+            _ => cipher.run(self.0.clone(), (&*input, output)),
         }?
         .tags()
     }
@@ -195,8 +195,8 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         output: BufferSlice,
     ) -> Result<Pending, Error> {
         let pending = match O::ACCESS {
-            Access::Reads => cipher.read(queue, self.0.clone(), input),
-            _ => cipher.run_with_output(queue, self.0.clone(), input, output),
+            Access::Reads => cipher.run_with_output(queue, self.0.clone(), input),
+            _ => cipher.run_with_output(queue, self.0.clone(), (input, output)),
         }?;
         Ok(Box::new(|| pending.wait()?.tags()))
     }

@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::InOneLaunch;
@@ -25,7 +26,7 @@ use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaStream, DevicePtrMut};
 use std::sync::Arc;
 
 /// Calls of a [`Cipher`](crate::Cipher) on device memory.
@@ -122,26 +123,25 @@ impl<'a> DeviceCipher<'a> {
         operation.clone().carry_out(Preparation(self))
     }
 
-    /// Does an operation on `data`: in place, or into it where the operation only writes.
+    /// Does an operation on `data`: `&mut data` in place, or into it where the operation only writes; or from an input to an output of the same
+    /// length, `(&input, &mut output)`.
     ///
     /// # Errors
-    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// hashes or has its own keys, [`Error::OtherContext`], and any error the driver reports.
-    pub fn run<O: Operation<Output = ()>, D: DevicePtrMut<u8>>(
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads or only writes, any error of the
+    /// operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes or has its own
+    /// keys, [`Error::OtherContext`], and any error the driver reports.
+    pub fn run<O: Operation<Output = ()>>(
         &self,
         stream: &CudaStream,
         operation: O,
-        data: &mut D,
+        data: impl DeviceBuffers,
     ) -> Result<(), Error> {
-        self.own(&[stream, data.stream()])?;
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
-        unsafe { self.run_raw(stream.cu_stream(), operation, pointer, pointer, len) }
+        self.on_stream(stream, data, |data| operation.carry_out(Put { cipher: self, data }))
     }
 
-    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `data`, in place, or only reading
-    /// it. It returns when the work is on the stream; the value is available once the stream has reached it.
+    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `&mut data`, in place, or only reading
+    /// it; or from an input to an output of the same length, `(&input, &mut output)`. It returns when the work is on the stream; the value is
+    /// available once the stream has reached it.
     ///
     /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it on the same stream if it is not authentic. Look at it, from the
     /// host or from another stream, only after that, and use none of it before [`Pending::wait`] has reported that it is authentic. Later
@@ -156,20 +156,19 @@ impl<'a> DeviceCipher<'a> {
     /// `CU_STREAM_NON_BLOCKING`: copies of the tables wait for such streams.
     ///
     /// # Errors
-    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// returns no value and has no keys of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is
-    /// being captured into a graph, [`Error::OtherContext`], and any error the driver reports.
-    pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads or only writes, any error of the
+    /// operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns no value and
+    /// has no keys of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, [`Error::OtherContext`], and any error the driver reports.
+    pub fn run_with_output<O: Operation>(
         &self,
         stream: &CudaStream,
         operation: O,
-        data: &mut D,
+        data: impl DeviceBuffers,
     ) -> Result<Pending<O>, Error> {
-        self.own(&[stream, data.stream()])?;
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
-        unsafe { self.run_raw_with_output(stream.cu_stream(), operation, pointer, pointer, len) }
+        self.on_stream(stream, data, |data| {
+            operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
+        })
     }
 
     /// Does an operation that returns a value on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An
@@ -197,8 +196,8 @@ impl<'a> DeviceCipher<'a> {
         operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
-    /// Does an operation that makes a tag, [`GcmEncrypt`](crate::GcmEncrypt) or [`Gmac`](crate::Gmac), on `data`, in place, or only reading
-    /// it, and writes the tag to the first 16 bytes of `tag`. Nothing comes to the host and nothing is waited for, here or later: later work
+    /// Does an operation that makes a tag, [`GcmEncrypt`](crate::GcmEncrypt) or [`Gmac`](crate::Gmac), on data as in
+    /// [`run_with_output`](Self::run_with_output), and writes the tag to the first 16 bytes of `tag`. Nothing comes to the host and nothing is waited for, here or later: later work
     /// on the stream sees the tag.
     ///
     /// # Errors
@@ -206,22 +205,20 @@ impl<'a> DeviceCipher<'a> {
     /// on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph
     /// would use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver
     /// reports.
-    pub fn run_to_tag<O: Operation<Output = Tag>, D: DevicePtrMut<u8>, T: DevicePtrMut<u8>>(
+    pub fn run_to_tag<O: Operation<Output = Tag>>(
         &self,
         stream: &CudaStream,
         operation: O,
-        data: &mut D,
-        tag: &mut T,
+        data: impl DeviceBuffers,
+        tag: &mut impl DevicePtrMut<u8>,
     ) -> Result<(), Error> {
-        self.own(&[stream, data.stream(), tag.stream()])?;
+        self.own(&[tag.stream()])?;
         if tag.len() < HASH {
             return Err(Error::OutOfRange { at: 0, bytes: HASH, len: tag.len() });
         }
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        let (to, _made) = tag.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw_to_tag(stream.cu_stream(), operation, pointer, pointer, len, to) }
+        // It is ordered on the stream by its guard.
+        let (tag, _made) = tag.device_ptr_mut(stream);
+        self.on_stream(stream, data, |data| operation.carry_out(PutTag { cipher: self, data, tag }))
     }
 
     /// Does an operation that makes a tag on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An
@@ -249,52 +246,6 @@ impl<'a> DeviceCipher<'a> {
         operation.carry_out(PutTag { cipher: self, data, tag })
     }
 
-    /// Does an operation from `input` to `output`, which have equal lengths.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
-    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes or has its own keys,
-    /// [`Error::OtherContext`], and any error the driver reports.
-    pub fn run_to<O: Operation<Output = ()>, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
-        &self,
-        stream: &CudaStream,
-        operation: O,
-        input: &S,
-        output: &mut D,
-    ) -> Result<(), Error> {
-        self.own(&[stream, input.stream(), output.stream()])?;
-        let lengths = [input.len(), output.len()];
-        let (from, _read) = input.device_ptr(stream);
-        let (to, _written) = output.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        let data = unsafe { OnStream::between(self.device, stream.cu_stream(), [from, to], lengths) };
-        operation.carry_out(Put { cipher: self, data })
-    }
-
-    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`, which have
-    /// equal lengths. When to look at the output, and what the call waits for, is said at [`run_with_output`](Self::run_with_output).
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
-    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns no value and has no keys
-    /// of its own, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph,
-    /// [`Error::OtherContext`], and any error the driver reports.
-    pub fn run_to_with_output<O: Operation, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
-        &self,
-        stream: &CudaStream,
-        operation: O,
-        input: &S,
-        output: &mut D,
-    ) -> Result<Pending<O>, Error> {
-        self.own(&[stream, input.stream(), output.stream()])?;
-        let lengths = [input.len(), output.len()];
-        let (from, _read) = input.device_ptr(stream);
-        let (to, _written) = output.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        let data = unsafe { OnStream::between(self.device, stream.cu_stream(), [from, to], lengths) };
-        operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
-    }
-
     /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that only
     /// writes ignores `input`, which may be 0.
     ///
@@ -316,6 +267,20 @@ impl<'a> DeviceCipher<'a> {
         // SAFETY: as the caller guarantees.
         let data = unsafe { OnStream::new(self.device, stream, input, output, len) };
         operation.carry_out(Put { cipher: self, data })
+    }
+
+    /// Makes a call on a stream, with the data that it is on.
+    fn on_stream<R>(
+        &self,
+        stream: &CudaStream,
+        data: impl DeviceBuffers,
+        call: impl FnOnce(OnStream<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let [input, output] = data.streams();
+        self.own(&[stream, input, output])?;
+        data.with(stream, |data| {
+            call(OnStream { device: self.device, stream: stream.cu_stream(), data, returns_value: None })
+        })
     }
 
     /// Refuses streams of another context than the engine's.
@@ -350,11 +315,7 @@ impl Target for DeviceCipher<'_> {
 struct OnStream<'k> {
     device: &'k Device,
     stream: CUstream,
-    input: CUdeviceptr,
-    output: CUdeviceptr,
-    len: u64,
-    /// The length of the input, where it has its own.
-    len_of_input: Option<u64>,
+    data: Addresses,
     returns_value: Option<bool>,
 }
 
@@ -362,21 +323,7 @@ impl<'k> OnStream<'k> {
     /// # Safety
     /// The stream is live and belongs to the context of the device; the memory is the device's, and live until the work is done.
     unsafe fn new(device: &'k Device, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
-        Self { device, stream, input, output, len, len_of_input: None, returns_value: None }
-    }
-
-    /// From an input to an output, of these lengths.
-    ///
-    /// # Safety
-    /// The stream is live and belongs to the context of the device; the memory is the device's, and live until the work is done.
-    unsafe fn between(
-        device: &'k Device,
-        stream: CUstream,
-        [input, output]: [CUdeviceptr; 2],
-        lengths: [usize; 2],
-    ) -> Self {
-        let [len_of_input, len] = lengths.map(|len| len as u64);
-        Self { device, stream, input, output, len, len_of_input: Some(len_of_input), returns_value: None }
+        Self { device, stream, data: Addresses { input, output, len, len_of_input: None }, returns_value: None }
     }
 }
 
@@ -388,23 +335,19 @@ impl Data for OnStream<'_> {
     }
 
     fn checked<O: Operation>(self, operation: &O) -> Result<(Span, u64), Error> {
-        let access = operation.access();
-        if let Some(input) = self.len_of_input {
-            if access != Access::Maps {
-                return Err(access.refused(O::NAME));
-            }
-            if input != self.len {
-                return Err(Error::LengthMismatch { input: input as usize, output: self.len as usize });
-            }
+        let (access, Addresses { input, output, len, len_of_input }) = (operation.access(), self.data);
+        if len_of_input.is_some() && access != Access::Maps {
+            return Err(access.refused(O::NAME));
         }
-        let span = span(access, self.input, self.output, self.len)?;
+        self.data.check_lengths()?;
+        let span = span(access, input, output, len)?;
         self.device.enter()?;
         let returns_value = self.returns_value != Some(false);
         // SAFETY: as the type says.
         if returns_value && unsafe { capture::is_in_capture(self.device.context(), self.stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }
-        Ok((span, self.len))
+        Ok((span, len))
     }
 }
 
@@ -595,7 +538,7 @@ impl Place for PutWithOutput<'_> {
         let OwnKey { key, cpu } = derived.as_ref();
         let own = cipher.key()?.of_one_call(key)?;
         let cipher = DeviceCipher { key: Some(&own), cpu: Some(cpu), ..*cipher };
-        let data = OnStream { len_of_input: None, ..data };
+        let data = OnStream { data: Addresses { len_of_input: None, ..data.data }, ..data };
         let place = PutWithOutput { cipher: &cipher, own: Some(own.clone()), data };
         composition.clone().passes(derived.clone(), place)
     }

@@ -3,6 +3,7 @@
 use crate::backend::cuda::device_batch::{
     DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType,
 };
+use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::base::error::Error;
 use crate::op::batch::refused;
@@ -27,28 +28,26 @@ pub struct GcmArrays {
 }
 
 impl DeviceCipher<'_> {
-    /// Encrypts or decrypts messages of GCM that arrays in GPU memory describe, from `input` to `output`, which have equal lengths. Nothing
+    /// Encrypts or decrypts messages of GCM that arrays in GPU memory describe, in `&mut data`, or from an input to an output of the same length,
+    /// `(&input, &mut output)`. Nothing
     /// comes to the host and nothing is waited for, as in [`run_raw_described`](Self::run_raw_described), which takes more forms of arrays.
     /// **That no nonce comes twice under one key is up to the caller.**
     ///
     /// # Errors
     /// [`Error::Batch`] for arrays of different numbers of messages, [`Error::LengthMismatch`], [`Error::OtherContext`], and those of
     /// [`run_raw_described`](Self::run_raw_described).
-    pub fn run_arrays<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+    pub fn run_arrays(
         &self,
         stream: &CudaStream,
         direction: Direction,
         arrays: &mut GcmArrays,
-        input: &S,
-        output: &mut D,
+        data: impl DeviceBuffers,
     ) -> Result<(), Error> {
         let GcmArrays { offsets, lengths, nonces, tags, verdicts, fault } = arrays;
-        self.own(&[stream, input.stream(), output.stream(), offsets.stream(), lengths.stream(), nonces.stream()])?;
+        let [from, to] = data.streams();
+        self.own(&[stream, from, to, offsets.stream(), lengths.stream(), nonces.stream()])?;
         self.own(&[tags.stream(), verdicts.stream(), fault.stream()])?;
-        if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
-        }
-        let (count, len) = (offsets.len(), output.len() as u64);
+        let count = offsets.len();
         let found = (lengths.len(), nonces.len() / 12, nonces.len() % 12, tags.len() / 16, tags.len() % 16);
         if (found, verdicts.len(), fault.len()) != ((count, count, 0, count, 0), count, 2) {
             return refused(format!(
@@ -58,14 +57,17 @@ impl DeviceCipher<'_> {
         let ((offsets, _a), (lengths, _b)) = (offsets.device_ptr(stream), lengths.device_ptr(stream));
         let ((nonces, _c), (tags, _d)) = (nonces.device_ptr(stream), tags.device_ptr_mut(stream));
         let ((verdicts, _e), (fault, _f)) = (verdicts.device_ptr_mut(stream), fault.device_ptr_mut(stream));
-        let ((from, _g), (to, _h)) = (input.device_ptr(stream), output.device_ptr_mut(stream));
         let ranges = DeviceRanges::lengths((IntegerType::U64, offsets), (IntegerType::U64, lengths));
         let batch = DeviceBatch::new(count, ranges, DeviceNonces::each(nonces), DeviceAads::none())?;
         let tags = match direction {
             Direction::Encrypt => DeviceTags::Make { tags },
             Direction::Decrypt => DeviceTags::Verify { expected: tags, tag_bytes: 16, verdicts },
         };
-        // SAFETY: all buffers are borrowed for the call, and ordered on the stream by their guards; their lengths were checked.
-        unsafe { self.run_raw_described(stream.cu_stream(), &batch, tags, from, to, len, fault) }
+        data.with(stream, |data| {
+            data.check_lengths()?;
+            let Addresses { input, output, len, .. } = data;
+            // SAFETY: all buffers are borrowed for the call, and ordered on the stream by their guards; their lengths were checked.
+            unsafe { self.run_raw_described(stream.cu_stream(), &batch, tags, input, output, len, fault) }
+        })
     }
 }

@@ -38,6 +38,7 @@
 //! | `gcm_by_key` | GCM under few of them |
 //! | `job_layout`, `gcm_job_layout` | calls under many keys that are in device memory, too, at places that were described there before; of GCM |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
+//! | `device_buffers` | the memory that such a call takes, as programs have it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
 
@@ -50,6 +51,7 @@ pub(crate) mod context;
 pub(crate) mod described_batch;
 pub(crate) mod device;
 pub(crate) mod device_batch;
+mod device_buffers;
 pub(crate) mod device_data;
 pub(crate) mod device_key;
 pub(crate) mod driver;
@@ -71,6 +73,7 @@ pub(crate) mod several;
 
 pub use cudarc;
 pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
+pub use device_buffers::DeviceBuffers;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use gcm_arrays::GcmArrays;
@@ -84,5 +87,5 @@ pub use select::tuning::{Tuning, tuning};
 pub use several::group::Shares;
 #[doc(hidden)]
 pub use several::sharded_buffer::Cuts;
-pub use several::sharded_buffer::{ShardedBuffer, ShardedShare};
+pub use several::sharded_buffer::{ShardedBuffer, ShardedBuffers, ShardedShare};
 pub use several::sharded_data::ShardedCipher;

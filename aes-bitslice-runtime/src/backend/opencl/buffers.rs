@@ -83,43 +83,28 @@ impl<'a> BufferCipher<'a> {
         operation.clone().carry_out(Preparation(self))
     }
 
-    /// Puts an operation that maps its input to an output of the same length into the queue. Passing one slice as input and output makes a
-    /// call in place.
+    /// Puts an operation on `data` into the queue: a slice in place, or into it where the operation only writes; or from an input to an output
+    /// of the same length, `(input, output)`.
     ///
     /// CBC decryption in place allocates a little device memory, 16 bytes for each work-group.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, any error of the
+    /// [`Error::WrongAccess`] for input and output of an operation that only writes, [`Error::WrongCall`] for one that hashes, any error of the
     /// operation's own checks, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`]
     /// if the slices overlap without being equal, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
     /// operation, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
-    pub fn run<O: Operation<Output = ()>>(
+    pub fn run<'d, O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
         operation: O,
-        input: BufferSlice<'_>,
-        output: BufferSlice<'_>,
+        data: impl Into<BufferSlices<'d>>,
     ) -> Result<(), Error> {
-        operation.carry_out(Put(self.data(queue, Access::Maps, Some(input), Some(output))))
+        operation.carry_out(Put(self.in_queue(queue, data.into())))
     }
 
-    /// Puts an operation that only writes into the queue.
-    ///
-    /// # Errors
-    /// [`Error::WrongAccess`] for an operation that reads, any error of the operation's own checks, [`Error::OutOfRange`] for bytes that a
-    /// buffer does not have, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation,
-    /// [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
-    pub fn write<O: Operation<Output = ()>>(
-        &self,
-        queue: &CommandQueue,
-        operation: O,
-        output: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        operation.carry_out(Put(self.data(queue, Access::Writes, None, Some(output))))
-    }
-
-    /// Puts an operation into the queue that maps its input to an output of the same length and returns a value, such as the tag of
-    /// [`GcmEncrypt`](crate::GcmEncrypt). The value is available once the queue has reached it.
+    /// Puts an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), into the queue: on a slice in place, or
+    /// only reading it; or from an input to an output of the same length, `(input, output)`. The value is available once the queue has reached
+    /// it.
     ///
     /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it in the same queue if it is not authentic. Look at it, from the
     /// host or from another queue, only after that, and use none of it before [`Pending::wait`] has reported that it is authentic. Later
@@ -128,48 +113,52 @@ impl<'a> BufferCipher<'a> {
     /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that returns no value,
+    /// [`Error::WrongAccess`] for input and output of an operation that only reads, [`Error::WrongCall`] for one that returns no value,
     /// [`Error::NeedsKey`] on a cipher of one kernel, [`Error::Unsupported`] where there is no kernel for the operation, and for GCM with a
     /// nonce that is not 12 bytes long, whose secret counter no kernel here takes as data, any error of the operation's own checks,
     /// [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices overlap
     /// without being equal, [`Error::OtherOpenClContext`], [`Error::NotInKernel`] on a kernel for another mode, and any error the driver
     /// reports. If the driver refuses a launch, the output holds what the launches before it write, and after
     /// [`GcmDecrypt`](crate::GcmDecrypt) zeros, or its previous contents if nothing was launched yet: discard it.
-    pub fn run_with_output<O: Operation>(
+    pub fn run_with_output<'d, O: Operation>(
         &self,
         queue: &CommandQueue,
         operation: O,
-        input: BufferSlice<'_>,
-        output: BufferSlice<'_>,
+        data: impl Into<BufferSlices<'d>>,
     ) -> Result<Pending<O>, Error> {
-        operation.carry_out(PutWithOutput(self.data(queue, Access::Maps, Some(input), Some(output)))).map(Pending)
+        operation.carry_out(PutWithOutput(self.in_queue(queue, data.into()))).map(Pending)
     }
 
-    /// Puts an operation that only reads, such as [`Gmac`](crate::Gmac), into the queue. The value is available once the queue has reached
-    /// it.
-    ///
-    /// # Errors
-    /// [`Error::WrongAccess`] for an operation that writes, [`Error::WrongCall`] for one that returns no value, [`Error::NeedsKey`] on a
-    /// cipher of one kernel, any error of the operation's own checks, [`Error::OutOfRange`] for bytes that a buffer does not have,
-    /// [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation, [`Error::NotInKernel`] on a kernel
-    /// for another mode, and any error the driver reports.
-    pub fn read<O: Operation>(
-        &self,
-        queue: &CommandQueue,
-        operation: O,
-        input: BufferSlice<'_>,
-    ) -> Result<Pending<O>, Error> {
-        operation.carry_out(PutWithOutput(self.data(queue, Access::Reads, Some(input), None))).map(Pending)
+    fn in_queue<'c>(&'c self, queue: &'c CommandQueue, data: BufferSlices<'c>) -> InQueue<'c> {
+        InQueue { cipher: self, queue, data, returns_value: None }
     }
+}
 
-    fn data<'c>(
-        &'c self,
-        queue: &'c CommandQueue,
-        access: Access,
-        input: Option<BufferSlice<'c>>,
-        output: Option<BufferSlice<'c>>,
-    ) -> InQueue<'c> {
-        InQueue { cipher: self, queue, access, input, output, returns_value: None }
+/// The data of a call in buffers: a slice is both input and output, or the one of them that the operation uses; `(input, output)` are separate,
+/// or one slice twice.
+#[derive(Clone, Copy)]
+pub struct BufferSlices<'d> {
+    input: Option<BufferSlice<'d>>,
+    output: BufferSlice<'d>,
+}
+
+impl<'d> BufferSlices<'d> {
+    /// The input and the output of an operation with this access.
+    fn used(self, access: Access) -> (Option<BufferSlice<'d>>, Option<BufferSlice<'d>>) {
+        let input = self.input.unwrap_or(self.output);
+        ((access != Access::Writes).then_some(input), (access != Access::Reads).then_some(self.output))
+    }
+}
+
+impl<'d> From<BufferSlice<'d>> for BufferSlices<'d> {
+    fn from(output: BufferSlice<'d>) -> Self {
+        Self { input: None, output }
+    }
+}
+
+impl<'d> From<(BufferSlice<'d>, BufferSlice<'d>)> for BufferSlices<'d> {
+    fn from((input, output): (BufferSlice<'d>, BufferSlice<'d>)) -> Self {
+        Self { input: Some(input), output }
     }
 }
 
@@ -200,10 +189,7 @@ impl Target for BufferCipher<'_> {
 struct InQueue<'a> {
     cipher: &'a BufferCipher<'a>,
     queue: &'a CommandQueue,
-    /// The access of the operations that the call performs.
-    access: Access,
-    input: Option<BufferSlice<'a>>,
-    output: Option<BufferSlice<'a>>,
+    data: BufferSlices<'a>,
     returns_value: Option<bool>,
 }
 
@@ -215,11 +201,12 @@ impl Data for InQueue<'_> {
     }
 
     fn checked<O: Operation>(self, operation: &O) -> Result<((cl_command_queue, Span), u64), Error> {
-        let Self { queue, access, input, output, .. } = self;
-        let context = self.cipher.key.driver();
-        if operation.access() != access {
-            return Err(operation.access().refused(O::NAME));
+        let Self { queue, data, .. } = self;
+        let (context, access) = (self.cipher.key.driver(), operation.access());
+        if data.input.is_some() && access != Access::Maps {
+            return Err(access.refused(O::NAME));
         }
+        let (input, output) = data.used(access);
         let queue = queue.get();
         let of_queue = command_queue::get_command_queue_data(queue, command_queue::CL_QUEUE_CONTEXT);
         if number("clGetCommandQueueInfo", of_queue)? != context.raw() as u64 {
@@ -285,8 +272,15 @@ impl InQueue<'_> {
             unsafe { self.cipher.key.launch(&mut commands, span, work, mode, None) }
         });
         // After a failure, too: the launches before it are in the queue.
-        are_used_by(self.input, self.output, span.in_place, &commands.events);
+        self.is_used_by(span, &commands.events);
         launched
+    }
+
+    /// Records, in those of the slices that are the engine's memory, the launches that use them.
+    fn is_used_by(&self, span: Span, launches: &[Event]) {
+        let BufferSlices { input, output } = self.data;
+        let input = input.filter(|_| !span.in_place);
+        input.into_iter().chain([output]).for_each(|slice| launches.iter().for_each(|launch| slice.is_used_by(launch)));
     }
 
     /// Puts all steps of a call into the queue, without waiting, and returns the memory that receives the hash; `None` if there is no data.
@@ -328,7 +322,7 @@ impl InQueue<'_> {
             let _ = clear(context, &mut commands, output, span.len as usize);
         }
         commands.events.iter().for_each(|command| hash.is_used_by(command));
-        are_used_by(self.input, self.output, span.in_place, &commands.events);
+        self.is_used_by(span, &commands.events);
         launched.map(|()| Some(hash))
     }
 }
@@ -362,13 +356,6 @@ impl operation::Place for Preparation<'_> {
 
 fn unsupported<O: Operation>() -> Error {
     Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }
-}
-
-/// Records, in those of the slices that are the engine's memory, the launches that use them.
-fn are_used_by(input: Option<BufferSlice<'_>>, output: Option<BufferSlice<'_>>, in_place: bool, launches: &[Event]) {
-    for slice in input.filter(|_| !in_place).into_iter().chain(output) {
-        launches.iter().for_each(|launch| slice.is_used_by(launch));
-    }
 }
 
 /// Sets `len` bytes from a place on to zero, after what is in the queue.
@@ -432,6 +419,7 @@ mod tests {
     use crate::op::buffers::Buffers;
     use crate::op::cbc::CbcEncrypt;
     use crate::op::ctr::Ctr;
+    use crate::op::keystream::Keystream;
     use opencl3::event;
     use std::sync::Arc;
 
@@ -470,7 +458,7 @@ mod tests {
             let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue.queue().get(), 1, &gate.raw()) };
             event_of("clEnqueueBarrierWithWaitList", barrier).unwrap();
             let all = memory.slice(0, 4096);
-            BufferCipher::new(&key, None).run(queue.queue(), operation, all, all).unwrap();
+            BufferCipher::new(&key, None).run(queue.queue(), operation, all).unwrap();
             Self { queue, gate, memory, expected }
         }
 
@@ -524,10 +512,10 @@ mod tests {
         let (queue, memory) =
             (TimedQueue::new(device.context()).unwrap(), DeviceMemory::new(device.context(), 32).unwrap());
         let (cipher, all) = (BufferCipher::new(&key, None), memory.slice(0, 32));
-        let serial = cipher.run(queue.queue(), CbcEncrypt::new(&[0; 16]), all, all);
+        let serial = cipher.run(queue.queue(), CbcEncrypt::new(&[0; 16]), all);
         assert!(matches!(serial, Err(Error::Unsupported { .. })), "{serial:?}");
         let counter = Counter::new(CounterMode::Ctr128BE, [7; 16]);
-        let maps = cipher.write(queue.queue(), Ctr::new(&counter, 0), all);
-        assert!(matches!(maps, Err(Error::WrongAccess { .. })), "{maps:?}");
+        let writes = cipher.run(queue.queue(), Keystream::new(&counter, 0), (all, all));
+        assert!(matches!(writes, Err(Error::WrongAccess { .. })), "{writes:?}");
     }
 }

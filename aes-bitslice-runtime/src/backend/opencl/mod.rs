@@ -13,7 +13,7 @@
 //! // Or a queue and buffers that were made with the crate `opencl3` in `Engine::opencl_context`.
 //! let (queue, data) = (engine.opencl_queue()?, engine.opencl_memory(1 << 20)?);
 //! let (counter, all) = (Counter::random()?, data.slice(0, 1 << 20));
-//! cipher.opencl()?.run(queue.queue(), Ctr::new(&counter, 0), all, all)?;
+//! cipher.opencl()?.run(queue.queue(), Ctr::new(&counter, 0), all)?;
 //! queue.finish()?;
 //! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
@@ -65,7 +65,7 @@ mod pending;
 pub(crate) mod place;
 pub(crate) mod platforms;
 
-pub use buffers::BufferCipher;
+pub use buffers::{BufferCipher, BufferSlices};
 pub use memory::device_memory::DeviceMemory;
 pub use memory::slice::BufferSlice;
 pub use memory::timed_queue::TimedQueue;

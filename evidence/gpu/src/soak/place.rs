@@ -200,7 +200,7 @@ impl Place {
             }
             let input = stream.clone_dtod(data).map_err(wrong)?;
             stream.memset_zeros(data).map_err(wrong)?;
-            Ok(device.run_to(stream, operation.clone(), &input, data))
+            Ok(device.run(stream, operation.clone(), (&input, data)))
         })?;
         self.came(planted, on_gpu, cipher, operation, data)
     }

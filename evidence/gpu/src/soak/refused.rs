@@ -143,7 +143,7 @@ fn on_gpu(call: &mut Call<'_>, xts: &Cipher) -> Result<(), Wrong> {
     let each = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 16).map_err(wrong)?;
     let are_refused = vec![
         device.run(stream, Ecb::encrypt(), &mut data).is_err(),
-        device.run_to(stream, Ctr::new(&counter(), 0), &input, &mut data).is_err(),
+        device.run(stream, Ctr::new(&counter(), 0), (&input, &mut data)).is_err(),
         device.run(stream, unit(16), &mut data).is_err(),
         of_xts.run(stream, Ecb::encrypt(), &mut data.slice_mut(0..96)).is_err(),
         of_xts.run(stream, unit(16), &mut data).is_err(),

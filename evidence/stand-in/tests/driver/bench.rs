@@ -291,7 +291,7 @@ impl<'a> Bench<'a> {
         let value = self.tried(|| {
             let sharded = cipher.sharded()?;
             let value = match &input {
-                Some(input) => sharded.run_to(operation, input, &mut output)?,
+                Some(input) => sharded.run(operation, (input, &mut output))?,
                 None => sharded.run(operation, &mut output)?,
             };
             Ok(format!("{value:?}"))

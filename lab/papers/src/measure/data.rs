@@ -155,7 +155,7 @@ pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         // It reads nothing.
         return Ok(device.run(stream, Keystream::new(&counter(), at as u64), output)?);
     }
-    operation_of!(mode, at as u64, before, operation => device.run_to(stream, operation, input, output)?);
+    operation_of!(mode, at as u64, before, operation => device.run(stream, operation, (input, output))?);
     Ok(())
 }
 

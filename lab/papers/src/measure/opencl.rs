@@ -85,7 +85,7 @@ impl Memory {
         };
         let run = |queue: &CommandQueue, to: &DeviceMemory| -> Result<()> {
             let (from, to) = (input.slice(0, bytes), to.slice(0, bytes));
-            operation_of!(mode, 0, before, operation => device.run(queue, operation, from, to)?);
+            operation_of!(mode, 0, before, operation => device.run(queue, operation, (from, to))?);
             Ok(())
         };
         let timed = |to: &DeviceMemory| -> Result<f64> {

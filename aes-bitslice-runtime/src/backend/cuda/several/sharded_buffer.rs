@@ -50,6 +50,25 @@ pub struct ShardedBuffer {
     reach: Vec<Vec<bool>>,
 }
 
+/// The data of a call in sharded memory: `&mut data` is both input and output, or the one of them that the operation uses;
+/// `(&input, &mut output)` are separate.
+pub struct ShardedBuffers<'d> {
+    pub(crate) input: Option<&'d ShardedBuffer>,
+    pub(crate) output: &'d mut ShardedBuffer,
+}
+
+impl<'d> From<&'d mut ShardedBuffer> for ShardedBuffers<'d> {
+    fn from(output: &'d mut ShardedBuffer) -> Self {
+        Self { input: None, output }
+    }
+}
+
+impl<'d> From<(&'d ShardedBuffer, &'d mut ShardedBuffer)> for ShardedBuffers<'d> {
+    fn from((input, output): (&'d ShardedBuffer, &'d mut ShardedBuffer)) -> Self {
+        Self { input: Some(input), output }
+    }
+}
+
 /// A share of a sharded buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

@@ -4,7 +4,7 @@ use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::several::chunks::{self, DEPTH, Gpu, ShareChunk, chunk_bytes, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
-use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::backend::cuda::several::sharded_buffer::{ShardedBuffer, ShardedBuffers};
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
@@ -69,28 +69,18 @@ impl<'a> ShardedCipher<'a> {
         self.key.prepare(mode)
     }
 
-    /// Does an operation on `data`: in place, only reading it, or into it where the operation only writes. Returns its output value, such
-    /// as the tag of [`GcmEncrypt`](crate::GcmEncrypt), which is computed from the hashes of all GPUs' parts.
+    /// Does an operation on `data`: `&mut data` in place, only reading it, or into it where the operation only writes; or from an input to an
+    /// output of the same length, `(&input, &mut output)`. Returns its output value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt),
+    /// which is computed from the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// Any error of the operation's own checks or of its result, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`]
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads or only writes, any error of the
+    /// operation's own checks or of its result, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`]
     /// for XTS with a multiple of 1 MiB in the last 16 bytes of a data unit, or within a block, [`Error::NeedsKey`] for an operation that
     /// needs the key on the CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
-    pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
-        operation.carry_out(InShards { cipher: self, input: None, output: data })
-    }
-
-    /// Does an operation from `input` to `output`, which have equal lengths. Returns its output value.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, and those of [`run`](Self::run).
-    pub fn run_to<O: Operation>(
-        &self,
-        operation: O,
-        input: &ShardedBuffer,
-        output: &mut ShardedBuffer,
-    ) -> Result<O::Output, Error> {
-        operation.carry_out(InShards { cipher: self, input: Some(input), output })
+    pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<ShardedBuffers<'d>>) -> Result<O::Output, Error> {
+        let ShardedBuffers { input, output } = data.into();
+        operation.carry_out(InShards { cipher: self, input, output })
     }
 
     /// The results of the chunks that each GPU did.
