@@ -180,7 +180,10 @@ fn rounds(in_graph: bool) -> usize {
 /// Messages of GCM under one key, whose ranges are in the memory of the GPU, too.
 pub fn gcm_batch(call: &mut Call<'_>, in_graph: bool) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);
-    let Some((stream, from)) = call.on_gpu().filter(|_| !ranges.is_empty()) else { return from_host::gcm_batch(call) };
+    // The kernel for them is one for compute capability 9.0.
+    let is_there = |stream: &CudaStream| stream.context().compute_capability().is_ok_and(|(major, _)| major == 9);
+    let on_gpu = call.on_gpu().filter(|(stream, _)| !ranges.is_empty() && is_there(stream));
+    let Some((stream, from)) = on_gpu else { return from_host::gcm_batch(call) };
     let starts = Array::of(&stream, &numbers(ranges.iter().map(|range| range.start)))?;
     let lengths = Array::of(&stream, &numbers(ranges.iter().map(|range| range.end - range.start)))?;
     let pairs = Array::of(&stream, &numbers(ranges.iter().flat_map(|range| [range.start, range.end])))?;
