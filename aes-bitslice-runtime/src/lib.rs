@@ -38,8 +38,8 @@
 //!
 //! To encrypt, use [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperability: if the ciphertext
 //! is modified, the plaintext changes undetected.
-// `unsafe` is confined to three modules of `backend`, the two for devices and that for writes past the caches, and to the instructions in
-// `cpu`.
+// `unsafe` is confined to four modules of `backend`, the three for devices and that for writes past the caches, and to the instructions
+// in `cpu`.
 #![deny(unsafe_code)]
 // Code that only devices use is compiled, and thus checked, in every build. What it is documented with may link to what
 // is not there.

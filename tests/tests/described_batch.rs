@@ -326,6 +326,9 @@ fn slices_are_borrowed(engines: &'static [Engine]) {
         let device = cipher.device().unwrap();
         device.run_arrays(&stream, Direction::Encrypt, &mut arrays, (&input, &mut sealed)).unwrap();
         assert!(stream.clone_dtoh(&sealed).unwrap() == secret && stream.clone_dtoh(&arrays.tags).unwrap() == tags);
+        let mut in_place = input.clone();
+        device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &mut in_place).unwrap();
+        assert!(stream.clone_dtoh(&in_place).unwrap() == secret);
         device.run_arrays(&stream, Direction::Decrypt, &mut arrays, (&sealed, &mut opened)).unwrap();
         assert!(stream.clone_dtoh(&opened).unwrap() == messages.data);
         assert_eq!(stream.clone_dtoh(&arrays.verdicts).unwrap(), vec![0; lengths.len()]);

@@ -164,9 +164,9 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
             let mut gpu = OnGpu::new(&stream, &of, &of.plain, &vec![0x5a; tags.len()]);
             let OnGpu { keys, nonces, aad, data, tags: made, verdicts } = &mut gpu;
             let aad = (!of.aad.is_empty()).then_some(&*aad);
-            layout.encrypt(&stream, keys, nonces, aad, data, made).unwrap();
+            layout.encrypt(&stream, keys, nonces, aad, &mut *data, made).unwrap();
             assert!(stream.clone_dtoh(data).unwrap() == secret && stream.clone_dtoh(made).unwrap() == tags);
-            layout.decrypt(&stream, keys, nonces, aad, data, made, verdicts).unwrap();
+            layout.decrypt(&stream, keys, nonces, aad, &mut *data, made, verdicts).unwrap();
             assert!(stream.clone_dtoh(data).unwrap() == of.plain);
             assert!(stream.clone_dtoh(verdicts).unwrap() == vec![0; layout.len()]);
             assert!(stream.clone_dtoh(keys).unwrap() == of.keys && stream.clone_dtoh(nonces).unwrap() == of.nonces);
@@ -279,7 +279,7 @@ fn graphs_read_everything_again() {
     stream.synchronize().unwrap();
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
     let OnGpu { keys, nonces, aad, data, tags, .. } = &mut memory;
-    let put_there = gcm.encrypt(&stream, keys, nonces, Some(aad), data, tags);
+    let put_there = gcm.encrypt(&stream, keys, nonces, Some(aad), &mut *data, tags);
     let also = ecb.run(&stream, keys, None, &mut blocks);
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().unwrap();
     put_there.and(also).unwrap();

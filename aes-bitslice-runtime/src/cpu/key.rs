@@ -29,7 +29,7 @@ const IN_CACHE: usize = 64 << 10;
 /// A key, or the two keys of XTS.
 pub struct CpuKey {
     /// Of its kernel, and of keys that are derived from it.
-    instructions: Instructions,
+    pub(crate) instructions: Instructions,
     /// The length; for XTS, of each of the two keys.
     pub(crate) bits: KeyBits,
     cipher: Aes,
@@ -39,15 +39,15 @@ pub struct CpuKey {
     /// The maximum number of bytes of a call that one core performs alone, because others would begin too late to help.
     pub(crate) alone: usize,
     second: Option<Box<CpuKey>>,
-    /// Whether the two keys of XTS are equal.
-    halves_are_equal: bool,
+    /// Whether they are the two keys of XTS, and equal.
+    pub(crate) halves_are_equal: bool,
     /// The key of GHASH, once it was asked for.
     hash_key: OnceLock<HashKey>,
 }
 
-/// What computes with a key, wiped on drop.
+/// What computes with a key.
 enum Aes {
-    /// A kernel, with the round keys.
+    /// A kernel, whose round keys are a field of the key.
     Kernel(&'static dyn Kernel),
     /// The `aes` crate.
     Aes128(Box<aes::Aes128>),
@@ -194,19 +194,9 @@ impl CpuKey {
         }
     }
 
-    /// The instructions that keys derived from it are on.
-    pub(crate) fn instructions(&self) -> Instructions {
-        self.instructions
-    }
-
     /// Whether several units of XTS at a time are faster than one, where units are small.
     pub(crate) fn batches_small_units(&self) -> bool {
         !matches!(self.cipher, Aes::Kernel(..))
-    }
-
-    /// Whether it is an XTS key that is one AES key twice.
-    pub(crate) fn halves_are_equal(&self) -> bool {
-        self.halves_are_equal
     }
 
     /// The second key of an XTS key.

@@ -40,7 +40,7 @@ pub(crate) trait Slot<'a> {
 /// which there is no memory leaves its chunks to the others.
 ///
 /// After the first failure, or a panic, or when the call is stopped, nothing more is started; chunks already started are waited for.
-/// `started` says whether any chunk was started.
+/// `started` says whether any chunk was started. Of chunks that were left undone, because the call was stopped, the hash is zeros.
 pub(crate) fn run<'a, L: Slot<'a>>(
     chunks: Vec<Piece<'a>>,
     weights: &[f64],
@@ -225,7 +225,7 @@ mod tests {
             for (i, byte) in chunk.data.output().iter_mut().enumerate() {
                 *byte ^= key_stream(first + i);
             }
-            Ok([first as u8; HASH])
+            Ok(hash(chunk.work))
         }
     }
 
@@ -236,6 +236,11 @@ mod tests {
     /// The number of the first block, which has counter 2.
     fn block(work: &dyn Work) -> usize {
         work.counter().unwrap() as usize - 2
+    }
+
+    /// Another one for each chunk, and none that is zeros.
+    fn hash(work: &dyn Work) -> [u8; HASH] {
+        std::array::from_fn(|i| (block(work) as u16 + 1).to_le_bytes()[i % 2])
     }
 
     fn pieces<'a>(chunks: &'a mut [Chunk<'_, GcmEncrypt>]) -> Vec<Piece<'a>> {
@@ -264,7 +269,7 @@ mod tests {
             |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], chunk: None }).collect());
         let weights = vec![1.0; devices.len()];
         let outcome = run(pieces(&mut chunks), &weights, workers, slots, &started).map(|hashes| {
-            let in_order = chunks.iter().map(|chunk| [(16 * block(&chunk.call)) as u8; HASH]);
+            let in_order = chunks.iter().map(|chunk| hash(&chunk.call));
             assert!(!started.load(Ordering::SeqCst) || hashes.into_iter().eq(in_order));
         });
         (data, outcome, started.into_inner())

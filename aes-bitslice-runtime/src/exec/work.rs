@@ -12,7 +12,7 @@ use crate::op::partial_hash::{Terms, Verdict};
 use aes_bitslice_core::memory::NoMemory;
 
 /// A checked call, on all data or on a part of it, as devices perform it. Nothing of the hash key is left on the stack.
-pub(crate) trait Work: Send + Sync {
+pub(crate) trait Work: Sync {
     /// The name of the operation, used in error texts.
     fn name(&self) -> &'static str;
 
@@ -91,6 +91,21 @@ impl<O: Pass> Work for Call<O> {
 
     fn after(&self, bytes: u64) -> Option<Box<dyn Work>> {
         let cut = self.cut().filter(|cut| !cut.is_chained())?;
+        // Nothing in it is secret but what it has elsewhere on the heap: it is moved with what the stack held between its fields.
         Some(Box::new(Call::after(self, &cut, bytes, || [0; 16])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::op::ctr::Ctr;
+
+    #[test]
+    fn the_head_is_what_is_missing_of_a_block() {
+        let ctr = |offset| Call::on_a_device(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [1; 16]), offset));
+        assert_eq!([0, 1, 5, 15, 16, 21].map(|offset| ctr(offset).head()), [0, 15, 11, 1, 0, 11]);
+        assert_eq!(Work::after(&ctr(5), 11).unwrap().head(), 0);
     }
 }

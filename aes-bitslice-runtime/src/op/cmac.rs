@@ -52,7 +52,7 @@ impl Pass for Cmac {
     type Ready = Derived;
 
     fn ready(self, key: Option<&CpuKey>) -> Result<Derived, Error> {
-        needed::<Self, _>(key).map(Derived::new)
+        needed::<Self>(key).map(Derived::new)
     }
 }
 

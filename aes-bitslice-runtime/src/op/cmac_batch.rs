@@ -245,7 +245,7 @@ impl<E: Tagging<Results>> Pass for CmacMessages<E> {
     type Ready = Keyed<E>;
 
     fn ready(self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
-        let derived = Arc::new(needed::<Self, _>(key).map(Derived::new)?);
+        let derived = Arc::new(needed::<Self>(key).map(Derived::new)?);
         Ok(Keyed { batch: self, derived })
     }
 }

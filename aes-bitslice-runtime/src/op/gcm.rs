@@ -398,7 +398,7 @@ impl<E: End> Pass for Gcm<E> {
     type Ready = Keyed<E>;
 
     fn ready(self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
-        let derived = Derived::new(needed::<Self, _>(key)?, &self.nonce);
+        let derived = Derived::new(needed::<Self>(key)?, &self.nonce);
         Ok(Keyed { at: self.at, derived, aad: self.aad, end: self.end })
     }
 }

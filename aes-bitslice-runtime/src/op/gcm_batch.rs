@@ -470,7 +470,7 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
     type Ready = Keyed<E>;
 
     fn ready(mut self, key: Option<&CpuKey>) -> Result<Keyed<E>, Error> {
-        let cipher = needed::<Self, _>(key)?;
+        let cipher = needed::<Self>(key)?;
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
             let counters = self.others.iter().map(|(n, nonce)| (n, first_counter(&hash, nonce)));

@@ -115,7 +115,7 @@ impl Message {
         let mut of_hash = Zeroizing::new([0; 16]);
         of_hash.copy_from_slice(hash);
         Ok(Self {
-            hash: HashKey::of_polyval(&of_hash, cipher.instructions()),
+            hash: HashKey::of_polyval(&of_hash, cipher.instructions),
             key: OwnKey::new(cipher, key)?,
             nonce: nonce.clone(),
             aad: aad.clone(),

@@ -60,7 +60,7 @@ impl Pass for Ghash {
     type Ready = Hash;
 
     fn ready(self, key: Option<&CpuKey>) -> Result<Hash, Error> {
-        Ok(Hash { key: needed::<Self, _>(key)?.hash_key(), offset: 16 * self.block })
+        Ok(Hash { key: needed::<Self>(key)?.hash_key(), offset: 16 * self.block })
     }
 }
 

@@ -54,7 +54,7 @@ impl Pass for Gmac {
     type Ready = Keyed;
 
     fn ready(self, key: Option<&CpuKey>) -> Result<Keyed, Error> {
-        Ok(Keyed { derived: Derived::new(needed::<Self, _>(key)?, &self.nonce), offset: 0 })
+        Ok(Keyed { derived: Derived::new(needed::<Self>(key)?, &self.nonce), offset: 0 })
     }
 }
 

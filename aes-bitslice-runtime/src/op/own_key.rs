@@ -22,7 +22,7 @@ impl OwnKey {
     /// A key of these bytes, which were derived from this cipher's, within work that is [scrubbed](CpuKey::scrubbed).
     pub(crate) fn new(cipher: &CpuKey, bytes: &[u8]) -> Result<Self, Error> {
         let key = Key::new(bytes)?;
-        let cpu = Arc::new(CpuKey::on(cipher.instructions(), &key));
+        let cpu = Arc::new(CpuKey::on(cipher.instructions, &key));
         Ok(Self { key: Arc::new(key), cpu })
     }
 }

@@ -92,7 +92,7 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
     }
 
     fn in_one_step(&self, cipher: &CpuKey, data: Buffers<'_>) -> Option<Option<E::Output>> {
-        let (kernel, mut message) = (cipher.instructions().kernel()?, self.gcm.whole(data)?);
+        let (kernel, mut message) = (cipher.instructions.kernel()?, self.gcm.whole(data)?);
         scrubbed::<STACK_UNDER_OWN_KEY, _>(|| {
             let tag = kernel.message_under(self.key(cipher).as_flattened(), &mut message);
             Some(self.gcm.end().finish(tag).ok())

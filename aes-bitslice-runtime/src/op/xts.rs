@@ -176,7 +176,7 @@ impl Pass for Xts {
 
     /// Equal keys decrypt what was encrypted with them, and encrypt nothing.
     fn ready(self, key: Option<&CpuKey>) -> Result<Self, Error> {
-        if self.direction == Direction::Encrypt && needed::<Self, _>(key)?.halves_are_equal() {
+        if self.direction == Direction::Encrypt && needed::<Self>(key)?.halves_are_equal {
             let what = "its halves are equal, and XTS encrypts with two independent keys: make a new key; this one only decrypts";
             return Err(Error::XtsKey { what: what.into() });
         }

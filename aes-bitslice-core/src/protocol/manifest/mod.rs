@@ -6,8 +6,8 @@
 //! | `cipher` | what a cipher's kernel computes, and how it divides the work |
 //! | `hash` | a hash kernel, and how it is launched |
 
-/// How a manifest is read and written. It has the type of one function, so that it is compiled once, here, and not in each crate that reads
-/// manifests.
+/// How the manifests of one function are read and written. These two are not generic: they are compiled here, once for each function, and not
+/// in each crate that reads manifests.
 macro_rules! as_json {
     () => {
         fn read(json: &str) -> serde_json::Result<Manifest<Self>> {

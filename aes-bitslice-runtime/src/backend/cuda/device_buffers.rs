@@ -4,16 +4,24 @@ use crate::base::error::Error;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 
-/// The data of a call in memory of a GPU, in the types of [`cudarc`]: `&mut data` is both input and output, or the one of them that the operation
-/// uses; `(&input, &mut output)` are separate, of equal lengths, for an operation that reads and writes.
+/// The data of a call in memory of a GPU, in the types of [`cudarc`]: `&mut data` is both input and output, or the one of them that the
+/// operation uses; `(&input, &mut output)` are separate, of equal lengths, for an operation that reads and writes. A type of your own whose
+/// `device_ptr` does not say the truth breaks memory, as it does where cudarc itself takes it.
 pub trait DeviceBuffers {
     /// The streams that the memory is ordered on.
     #[doc(hidden)]
     fn streams(&self) -> [&CudaStream; 2];
 
-    /// Makes a call on a stream while the memory is borrowed for it. The addresses cannot be made elsewhere.
+    /// Whether input and output are separate.
     #[doc(hidden)]
-    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> R) -> R;
+    fn is_pair(&self) -> bool;
+
+    /// Makes a call on a stream while the memory is borrowed for it, and ordered on the stream.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for an input and an output of different lengths, and those of the call.
+    #[doc(hidden)]
+    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> Result<R, Error>) -> Result<R, Error>;
 }
 
 /// Where the data is, and its length in bytes. The memory is borrowed for the call that gets this, and ordered on its stream.
@@ -22,32 +30,21 @@ pub struct Addresses {
     pub(crate) input: CUdeviceptr,
     pub(crate) output: CUdeviceptr,
     pub(crate) len: u64,
-    /// The length of the input, where it has its own.
-    pub(crate) len_of_input: Option<u64>,
-}
-
-impl Addresses {
-    /// # Errors
-    /// [`Error::LengthMismatch`] for an input and an output of different lengths.
-    pub(crate) fn check_lengths(&self) -> Result<(), Error> {
-        match self.len_of_input {
-            Some(input) if input != self.len => {
-                Err(Error::LengthMismatch { input: input as usize, output: self.len as usize })
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl<D: DevicePtrMut<u8>> DeviceBuffers for &mut D {
     fn streams(&self) -> [&CudaStream; 2] {
-        [self.stream(); 2].map(|stream| &**stream)
+        [self.stream(), self.stream()]
     }
 
-    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> R) -> R {
+    fn is_pair(&self) -> bool {
+        false
+    }
+
+    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> Result<R, Error>) -> Result<R, Error> {
         let len = self.len() as u64;
         let (pointer, _written) = self.device_ptr_mut(stream);
-        call(Addresses { input: pointer, output: pointer, len, len_of_input: None })
+        call(Addresses { input: pointer, output: pointer, len })
     }
 }
 
@@ -56,11 +53,18 @@ impl<S: DevicePtr<u8>, D: DevicePtrMut<u8>> DeviceBuffers for (&S, &mut D) {
         [self.0.stream(), self.1.stream()]
     }
 
-    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> R) -> R {
+    fn is_pair(&self) -> bool {
+        true
+    }
+
+    fn with<R>(self, stream: &CudaStream, call: impl FnOnce(Addresses) -> Result<R, Error>) -> Result<R, Error> {
         let (from, to) = self;
-        let (len, len_of_input) = (to.len() as u64, Some(from.len() as u64));
+        if from.len() != to.len() {
+            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
+        }
+        let len = to.len() as u64;
         let (input, _read) = from.device_ptr(stream);
         let (output, _written) = to.device_ptr_mut(stream);
-        call(Addresses { input, output, len, len_of_input })
+        call(Addresses { input, output, len })
     }
 }

@@ -136,7 +136,11 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: impl DeviceBuffers,
     ) -> Result<(), Error> {
-        self.on_stream(stream, data, |data| operation.carry_out(Put { cipher: self, data }))
+        let access = operation.access();
+        self.with_data(stream, data, (access, O::NAME), |data| {
+            let data = self.on_stream(stream, data);
+            operation.carry_out(Put { cipher: self, data })
+        })
     }
 
     /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `&mut data`, in place, or only reading
@@ -166,7 +170,9 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: impl DeviceBuffers,
     ) -> Result<Pending<O>, Error> {
-        self.on_stream(stream, data, |data| {
+        let access = operation.access();
+        self.with_data(stream, data, (access, O::NAME), |data| {
+            let data = self.on_stream(stream, data);
             operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
         })
     }
@@ -197,11 +203,11 @@ impl<'a> DeviceCipher<'a> {
     }
 
     /// Does an operation that makes a tag, [`GcmEncrypt`](crate::GcmEncrypt) or [`Gmac`](crate::Gmac), on data as in
-    /// [`run_with_output`](Self::run_with_output), and writes the tag to the first 16 bytes of `tag`. Nothing comes to the host and nothing is waited for, here or later: later work
-    /// on the stream sees the tag.
+    /// [`run_with_output`](Self::run_with_output), and writes the tag to the first 16 bytes of `tag`. Nothing comes to the host and nothing is
+    /// waited for, here or later: later work on the stream sees the tag.
     ///
     /// # Errors
-    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`]
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads, any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`]
     /// on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph
     /// would use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver
     /// reports.
@@ -212,13 +218,17 @@ impl<'a> DeviceCipher<'a> {
         data: impl DeviceBuffers,
         tag: &mut impl DevicePtrMut<u8>,
     ) -> Result<(), Error> {
-        self.own(&[tag.stream()])?;
+        self.own(&[stream, tag.stream()])?;
         if tag.len() < HASH {
             return Err(Error::OutOfRange { at: 0, bytes: HASH, len: tag.len() });
         }
-        // It is ordered on the stream by its guard.
-        let (tag, _made) = tag.device_ptr_mut(stream);
-        self.on_stream(stream, data, |data| operation.carry_out(PutTag { cipher: self, data, tag }))
+        let access = operation.access();
+        self.with_data(stream, data, (access, O::NAME), |data| {
+            let data = self.on_stream(stream, data);
+            // The guard orders the tag's memory on the stream.
+            let (tag, _made) = tag.device_ptr_mut(stream);
+            operation.carry_out(PutTag { cipher: self, data, tag })
+        })
     }
 
     /// Does an operation that makes a tag on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An
@@ -269,18 +279,29 @@ impl<'a> DeviceCipher<'a> {
         operation.carry_out(Put { cipher: self, data })
     }
 
-    /// Makes a call on a stream, with the data that it is on.
-    fn on_stream<R>(
+    /// Makes a call on a stream with data that an operation with this access, and of this name, takes.
+    ///
+    /// # Errors
+    /// [`Error::OtherContext`], [`Error::WrongAccess`], [`Error::LengthMismatch`], and those of the call.
+    pub(crate) fn with_data<R>(
         &self,
         stream: &CudaStream,
         data: impl DeviceBuffers,
-        call: impl FnOnce(OnStream<'_>) -> Result<R, Error>,
+        (access, operation): (Access, &'static str),
+        call: impl FnOnce(Addresses) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let [input, output] = data.streams();
         self.own(&[stream, input, output])?;
-        data.with(stream, |data| {
-            call(OnStream { device: self.device, stream: stream.cu_stream(), data, returns_value: None })
-        })
+        if data.is_pair() && access != Access::Maps {
+            return Err(access.refused(operation));
+        }
+        data.with(stream, call)
+    }
+
+    /// This data on this stream, where both are of a call of [`with_data`](Self::with_data).
+    fn on_stream(&self, stream: &CudaStream, Addresses { input, output, len }: Addresses) -> OnStream<'a> {
+        // SAFETY: the memory is borrowed for the call, and ordered on the stream by its guards; the stream is of the engine's context.
+        unsafe { OnStream::new(self.device, stream.cu_stream(), input, output, len) }
     }
 
     /// Refuses streams of another context than the engine's.
@@ -315,7 +336,9 @@ impl Target for DeviceCipher<'_> {
 struct OnStream<'k> {
     device: &'k Device,
     stream: CUstream,
-    data: Addresses,
+    input: CUdeviceptr,
+    output: CUdeviceptr,
+    len: u64,
     returns_value: Option<bool>,
 }
 
@@ -323,7 +346,7 @@ impl<'k> OnStream<'k> {
     /// # Safety
     /// The stream is live and belongs to the context of the device; the memory is the device's, and live until the work is done.
     unsafe fn new(device: &'k Device, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
-        Self { device, stream, data: Addresses { input, output, len, len_of_input: None }, returns_value: None }
+        Self { device, stream, input, output, len, returns_value: None }
     }
 }
 
@@ -335,19 +358,14 @@ impl Data for OnStream<'_> {
     }
 
     fn checked<O: Operation>(self, operation: &O) -> Result<(Span, u64), Error> {
-        let (access, Addresses { input, output, len, len_of_input }) = (operation.access(), self.data);
-        if len_of_input.is_some() && access != Access::Maps {
-            return Err(access.refused(O::NAME));
-        }
-        self.data.check_lengths()?;
-        let span = span(access, input, output, len)?;
+        let span = span(operation.access(), self.input, self.output, self.len)?;
         self.device.enter()?;
         let returns_value = self.returns_value != Some(false);
         // SAFETY: as the type says.
         if returns_value && unsafe { capture::is_in_capture(self.device.context(), self.stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }
-        Ok((span, len))
+        Ok((span, self.len))
     }
 }
 
@@ -364,7 +382,8 @@ impl Place for Put<'_> {
         let Self { cipher, data } = self;
         let data = OnStream { returns_value: Some(false), ..data };
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        cipher.put(data.stream, span, &call)
+        // SAFETY: as the type of the data says.
+        unsafe { cipher.put(data.stream, span, &call) }
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -385,52 +404,73 @@ impl PutWithOutput<'_> {
     fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
         let Self { cipher, own, data } = self;
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let results = cipher.put_with_results(data.stream, span, &call)?;
+        // SAFETY: as the type of the data says.
+        let results = unsafe { cipher.put_with_results(data.stream, span, &call) }?;
         Ok(Started { call, results, _own: own })
     }
 }
 
-/// The work of checked calls, on a stream and a span as the type of their data describes them.
+/// The work of checked calls.
 impl DeviceCipher<'_> {
     /// Puts the cipher of a call on a stream, without waiting.
-    fn put(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<(), Error> {
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context of the device; the span is within memory of the device that is live until the work is done.
+    unsafe fn put(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<(), Error> {
         let key = self.key()?;
-        // SAFETY: as the type of the data says.
+        // SAFETY: as the caller promises.
         unsafe { capture::keep(key.device().context(), stream, key) }?;
         work.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: as the type of the data says.
+            // SAFETY: as the caller promises.
             unsafe { key.launch(&mut { stream }, span, work, mode, self.choice) }
         })
     }
 
     /// Puts a call on a stream, without waiting, and returns what its value is computed from.
-    fn put_with_results(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<Results, Error> {
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context of the device; the span is within memory of the device that is live until the work is done.
+    unsafe fn put_with_results(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<Results, Error> {
         if let Some(batch) = work.messages()? {
             if batch.is_empty() {
                 // The CPU computes the results for messages that are all empty.
                 return Ok(Results::None);
             }
             self.prepare_batch(&batch)?;
-            // SAFETY: as the type of the data says; the messages are within the length, as was checked.
+            // SAFETY: as the caller promises; the messages are within the length, as was checked.
             return unsafe { self.launch_batch(stream, span, &batch) }.map(Results::Batch);
         }
         let (key, len) = (self.key()?, span.len);
         // Before anything is written: known-answer tests may fail.
         if let Some(one) = key.in_one_launch(work, span, self.choice)? {
-            return match work.verdict(len).or_else(|| work.tag(len).map(Verdict::none)) {
-                Some(verdict) => self.launch_for_terms(stream, &one, &verdict).map(Results::Terms),
-                None => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, Some(&one))?)),
+            let verdict = work.verdict(len).or_else(|| work.tag(len).map(Verdict::none));
+            // SAFETY: as the caller promises.
+            return unsafe {
+                match verdict {
+                    Some(verdict) => self.launch_for_terms(stream, &one, &verdict).map(Results::Terms),
+                    None => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, Some(&one))?)),
+                }
             };
         }
         work.hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
         match len {
             0 => Ok(Results::None),
-            _ => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, None)?)),
+            // SAFETY: as the caller promises.
+            _ => Ok(Results::Hash(len, unsafe { self.launch_all(key, stream, span, work, None) }?)),
         }
     }
 
     /// Puts a call that makes a tag on a stream, without waiting; the tag is written to `tag`, in memory as that of the data.
-    fn put_with_tag(&self, stream: CUstream, span: Span, work: &dyn Work, tag: CUdeviceptr) -> Result<(), Error> {
+    ///
+    /// # Safety The stream is live and belongs to the context of the device; the span and the tag are within memory of the device that is live
+    /// until the work is done.
+    unsafe fn put_with_tag(
+        &self,
+        stream: CUstream,
+        span: Span,
+        work: &dyn Work,
+        tag: CUdeviceptr,
+    ) -> Result<(), Error> {
         let no_tag = || Error::Unsupported { operation: work.name(), backend: "a tag in GPU memory".into() };
         let (terms, hash) = work.tag(span.len).zip(work.hash_key()).ok_or_else(no_tag)?;
         if !tag.is_multiple_of(4) {
@@ -444,11 +484,11 @@ impl DeviceCipher<'_> {
         let (key, choice) = (self.key()?, self.choice);
         // Before anything is written: its known-answer test may fail.
         if let Some(one) = key.in_one_launch(work, span, choice)? {
-            // SAFETY: as the type of the data says.
+            // SAFETY: as the caller promises.
             return unsafe { one.run(key.device(), stream, &Verdict::none(terms), tag) };
         }
         key.hash_kernel(hash)?;
-        // SAFETY: as the type of the data says.
+        // SAFETY: as the caller promises.
         unsafe {
             key.driver().clear(&mut { stream }, tag, HASH)?;
             let launch =
@@ -470,17 +510,28 @@ impl DeviceCipher<'_> {
     }
 
     /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory.
-    fn launch_for_terms(&self, stream: CUstream, one: &InOneLaunch<'_>, verdict: &Verdict) -> Result<TagResult, Error> {
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    unsafe fn launch_for_terms(
+        &self,
+        stream: CUstream,
+        one: &InOneLaunch<'_>,
+        verdict: &Verdict,
+    ) -> Result<TagResult, Error> {
         let device = self.device;
         let mut result = device.tag_results().take()?;
-        // SAFETY: as the type of the data says; the result's memory is live until the work is done.
+        // SAFETY: as the caller promises; the result's memory is live until the work is done.
         unsafe { result.fill(stream, |terms| one.run(device, stream, verdict, terms)) }?;
         Ok(result)
     }
 
     /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it
     /// computes none.
-    fn launch_all(
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    unsafe fn launch_all(
         &self,
         key: &DeviceKey,
         stream: CUstream,
@@ -489,7 +540,7 @@ impl DeviceCipher<'_> {
         one: Option<&InOneLaunch<'_>>,
     ) -> Result<HashMemory, Error> {
         let mut memory = key.device().hash_memories().take()?;
-        // SAFETY: as the type of the data says; the memory is live until the work is done.
+        // SAFETY: as the caller promises; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {
                 let terms = Terms::of_hash();
@@ -538,7 +589,6 @@ impl Place for PutWithOutput<'_> {
         let OwnKey { key, cpu } = derived.as_ref();
         let own = cipher.key()?.of_one_call(key)?;
         let cipher = DeviceCipher { key: Some(&own), cpu: Some(cpu), ..*cipher };
-        let data = OnStream { data: Addresses { len_of_input: None, ..data.data }, ..data };
         let place = PutWithOutput { cipher: &cipher, own: Some(own.clone()), data };
         composition.clone().passes(derived.clone(), place)
     }
@@ -569,7 +619,8 @@ impl Place for PutTag<'_> {
         let Self { cipher, data, tag } = self;
         let data = OnStream { returns_value: Some(true), ..data };
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        cipher.put_with_tag(data.stream, span, &call, tag)
+        // SAFETY: as the type of the data says; the tag's place is as well.
+        unsafe { cipher.put_with_tag(data.stream, span, &call, tag) }
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {

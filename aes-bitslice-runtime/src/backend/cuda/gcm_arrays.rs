@@ -7,6 +7,7 @@ use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::base::error::Error;
 use crate::op::batch::refused;
+use crate::op::buffers::Access;
 use aes_bitslice_core::aes::Direction;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 
@@ -28,10 +29,10 @@ pub struct GcmArrays {
 }
 
 impl DeviceCipher<'_> {
-    /// Encrypts or decrypts messages of GCM that arrays in GPU memory describe, in `&mut data`, or from an input to an output of the same length,
-    /// `(&input, &mut output)`. Nothing
-    /// comes to the host and nothing is waited for, as in [`run_raw_described`](Self::run_raw_described), which takes more forms of arrays.
-    /// **That no nonce comes twice under one key is up to the caller.**
+    /// Encrypts or decrypts messages of GCM that arrays in GPU memory describe, in `&mut data`, or from an input to an output of the same
+    /// length, `(&input, &mut output)`. Nothing comes to the host and nothing is waited for, as in
+    /// [`run_raw_described`](Self::run_raw_described), which takes more forms of arrays. **That no nonce comes twice under one key is up to the
+    /// caller.**
     ///
     /// # Errors
     /// [`Error::Batch`] for arrays of different numbers of messages, [`Error::LengthMismatch`], [`Error::OtherContext`], and those of
@@ -44,9 +45,15 @@ impl DeviceCipher<'_> {
         data: impl DeviceBuffers,
     ) -> Result<(), Error> {
         let GcmArrays { offsets, lengths, nonces, tags, verdicts, fault } = arrays;
-        let [from, to] = data.streams();
-        self.own(&[stream, from, to, offsets.stream(), lengths.stream(), nonces.stream()])?;
-        self.own(&[tags.stream(), verdicts.stream(), fault.stream()])?;
+        self.own(&[
+            stream,
+            offsets.stream(),
+            lengths.stream(),
+            nonces.stream(),
+            tags.stream(),
+            verdicts.stream(),
+            fault.stream(),
+        ])?;
         let count = offsets.len();
         let found = (lengths.len(), nonces.len() / 12, nonces.len() % 12, tags.len() / 16, tags.len() % 16);
         if (found, verdicts.len(), fault.len()) != ((count, count, 0, count, 0), count, 2) {
@@ -63,9 +70,7 @@ impl DeviceCipher<'_> {
             Direction::Encrypt => DeviceTags::Make { tags },
             Direction::Decrypt => DeviceTags::Verify { expected: tags, tag_bytes: 16, verdicts },
         };
-        data.with(stream, |data| {
-            data.check_lengths()?;
-            let Addresses { input, output, len, .. } = data;
+        self.with_data(stream, data, (Access::Maps, "GCM"), |Addresses { input, output, len }| {
             // SAFETY: all buffers are borrowed for the call, and ordered on the stream by their guards; their lengths were checked.
             unsafe { self.run_raw_described(stream.cu_stream(), &batch, tags, input, output, len, fault) }
         })

@@ -10,6 +10,7 @@ use crate::backend::cuda::commands::{HashKernel, Kernel};
 use crate::backend::cuda::described_batch::{apart, range};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_batch::DeviceTags;
+use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
 use crate::backend::cuda::gcm_batch::clear;
 use crate::backend::cuda::gcm_jobs::{Besides, Together, make_masks};
@@ -139,39 +140,41 @@ impl GcmJobLayout {
         self.len() == 0
     }
 
-    /// Encrypts the messages in `data`, in place, and writes a tag of 16 bytes for each.
+    /// Encrypts the messages in `&mut data`, or from an input to an output of the same length, `(&input, &mut output)`, and writes a tag of 16
+    /// bytes for each.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another number of bytes of tags, [`Error::OtherContext`], and those of [`run_raw`](Self::run_raw).
-    pub fn encrypt<K: DevicePtr<u8>, D: DevicePtrMut<u8>, T: DevicePtrMut<u8>>(
+    /// [`Error::Jobs`] for another number of bytes of tags, [`Error::LengthMismatch`], [`Error::OtherContext`], and those of
+    /// [`run_raw`](Self::run_raw).
+    pub fn encrypt<K: DevicePtr<u8>, T: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
         keys: &K,
         nonces: &K,
         aad: Option<&K>,
-        data: &mut D,
+        data: impl DeviceBuffers,
         tags: &mut T,
     ) -> Result<(), Error> {
         self.own(&[stream, tags.stream()])?;
         let room = tags.len() as u64;
         let (tags, _made) = tags.device_ptr_mut(stream);
         DeviceBytes { at: tags, bytes: room }.check("tags", self.len(), 16, 4)?;
-        self.in_place(stream, keys, nonces, aad, data, DeviceTags::Make { tags })
+        self.run(stream, keys, nonces, aad, data, DeviceTags::Make { tags })
     }
 
-    /// Decrypts the messages in `data`, in place, and writes a verdict for each: 0 if it is authentic, else another number. Those that are not
-    /// are cleared. There is a tag of 16 bytes for each.
+    /// Decrypts the messages in data as [`encrypt`](Self::encrypt) takes it, and writes a verdict for each: 0 if it is authentic, else another
+    /// number. Those that are not are cleared. There is a tag of 16 bytes for each.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another number of bytes of tags or of verdicts, [`Error::OtherContext`], and those of [`run_raw`](Self::run_raw).
+    /// [`Error::Jobs`] for another number of bytes of tags or of verdicts, and those of [`encrypt`](Self::encrypt).
     #[expect(clippy::too_many_arguments, reason = "the buffers of a call")]
-    pub fn decrypt<K: DevicePtr<u8>, D: DevicePtrMut<u8>, V: DevicePtrMut<u32>>(
+    pub fn decrypt<K: DevicePtr<u8>, V: DevicePtrMut<u32>>(
         &self,
         stream: &CudaStream,
         keys: &K,
         nonces: &K,
         aad: Option<&K>,
-        data: &mut D,
+        data: impl DeviceBuffers,
         tags: &K,
         verdicts: &mut V,
     ) -> Result<(), Error> {
@@ -183,32 +186,33 @@ impl GcmJobLayout {
         let (verdicts, _made) = verdicts.device_ptr_mut(stream);
         DeviceBytes { at: verdicts, bytes: room }.check("verdicts", self.len(), 4, 4)?;
         let tags = DeviceTags::Verify { expected: expected.at, tag_bytes: 16, verdicts };
-        self.in_place(stream, keys, nonces, aad, data, tags)
+        self.run(stream, keys, nonces, aad, data, tags)
     }
 
     fn own(&self, streams: &[&CudaStream]) -> Result<(), Error> {
         DeviceCipher::without_key(&self.device).own(streams)
     }
 
-    fn in_place<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+    fn run<K: DevicePtr<u8>>(
         &self,
         stream: &CudaStream,
         keys: &K,
         nonces: &K,
         aad: Option<&K>,
-        data: &mut D,
+        data: impl DeviceBuffers,
         tags: DeviceTags,
     ) -> Result<(), Error> {
-        self.own(&[stream, keys.stream(), nonces.stream(), data.stream()])?;
+        self.own(&[keys.stream(), nonces.stream()])?;
         aad.map_or(Ok(()), |aad| self.own(&[aad.stream()]))?;
         let _read = [Some(keys), Some(nonces), aad].map(|slice| slice.map(|slice| slice.device_ptr(stream)));
         let [keys, nonces] = [keys, nonces].map(|slice| DeviceBytes::of(slice, stream));
         let aad = aad.map_or(DeviceBytes::NONE, |aad| DeviceBytes::of(aad, stream));
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
         let inputs = GcmJobInputs { keys, nonces, aad };
-        // SAFETY: the buffers are borrowed for the call, and ordered on the stream by their guards; their lengths were checked.
-        unsafe { self.run_raw(stream.cu_stream(), &inputs, tags, pointer, pointer, len) }
+        let own = DeviceCipher::without_key(&self.device);
+        own.with_data(stream, data, (Access::Maps, "GCM"), |Addresses { input, output, len }| {
+            // SAFETY: the buffers are borrowed for the call, and ordered on the stream by their guards; their lengths were checked.
+            unsafe { self.run_raw(stream.cu_stream(), &inputs, tags, input, output, len) }
+        })
     }
 
     /// Encrypts or decrypts the messages on raw device pointers and a raw stream; `input` may equal `output`, and `len` is the number of bytes of

@@ -9,6 +9,7 @@
 use crate::backend::cuda::commands::Kernel;
 use crate::backend::cuda::described_batch::{apart, range};
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::many_keys::expand_and_run;
@@ -24,7 +25,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaStream, DevicePtr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -136,28 +137,31 @@ impl JobLayout {
         self.len() == 0
     }
 
-    /// Does the jobs on `data`: in place, or into it where the mode only writes. There is a key for each job, contiguous; and a first counter
-    /// block of 16 bytes, unless the mode is ECB. **Two jobs with equal keys must not have a counter in common**, in one call or in several.
+    /// Does the jobs on `data`: `&mut data` in place, or into it where the mode only writes; or from an input to an output of the same length,
+    /// `(&input, &mut output)`. There is a key for each job, contiguous; and a first counter block of 16 bytes, unless the mode is ECB. **Two
+    /// jobs with equal keys must not have a counter in common**, in one call or in several.
     ///
     /// # Errors
-    /// [`Error::OtherContext`], and those of [`run_raw`](Self::run_raw).
-    pub fn run<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+    /// [`Error::OtherContext`], [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of key stream, and those of
+    /// [`run_raw`](Self::run_raw).
+    pub fn run<K: DevicePtr<u8>>(
         &self,
         stream: &CudaStream,
         keys: &K,
         counters: Option<&K>,
-        data: &mut D,
+        data: impl DeviceBuffers,
     ) -> Result<(), Error> {
         let own = DeviceCipher::without_key(&self.device);
-        own.own(&[stream, keys.stream(), data.stream()])?;
+        own.own(&[stream, keys.stream()])?;
         counters.map_or(Ok(()), |counters| own.own(&[counters.stream()]))?;
-        let (_keys, _counters) = (keys.device_ptr(stream), counters.map(|counters| counters.device_ptr(stream)));
-        let secret = DeviceBytes::of(keys, stream);
-        let first = counters.map_or(DeviceBytes::NONE, |counters| DeviceBytes::of(counters, stream));
-        let len = data.len() as u64;
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        // SAFETY: the buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw(stream.cu_stream(), secret, first, pointer, pointer, len) }
+        let access = self.jobs.flow.access();
+        own.with_data(stream, data, (access, Jobs::NAME), |Addresses { input, output, len }| {
+            let (_keys, _counters) = (keys.device_ptr(stream), counters.map(|counters| counters.device_ptr(stream)));
+            let secret = DeviceBytes::of(keys, stream);
+            let first = counters.map_or(DeviceBytes::NONE, |counters| DeviceBytes::of(counters, stream));
+            // SAFETY: the buffers are borrowed for the call, and ordered on the stream by their guards.
+            unsafe { self.run_raw(stream.cu_stream(), secret, first, input, output, len) }
+        })
     }
 
     /// Does the jobs ([`run`](Self::run)) on raw device pointers and a raw stream; `input` may equal `output`, and `len` is the number of bytes of

@@ -10,6 +10,7 @@
 use crate::backend::cuda::batch_self_test::on_device;
 use crate::backend::cuda::commands::{Kernel, Span};
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
@@ -21,13 +22,14 @@ use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, Tables};
+use crate::op::operation::Operation;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::jobs::run_blocks;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaStream, DevicePtr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -70,26 +72,28 @@ impl DeviceCipher<'_> {
         device.prepare_gcm_jobs()
     }
 
-    /// Does the same number of bytes under each of `keys`, which are contiguous in device memory, on `data`: in place, or into it where the
-    /// mode only writes. No key of the cipher is used. Keys are expanded in constant time, on the device. They stay as they are; the caller clears
-    /// them. It is one launch, which may be captured into a graph once [`prepare_many_keys`](Self::prepare_many_keys) was called.
+    /// Does the same number of bytes under each of `keys`, which are contiguous in device memory, on `data`: `&mut data` in place, or into it
+    /// where the mode only writes; or from an input to an output of the same length, `(&input, &mut output)`. No key of the cipher is used.
+    /// Keys are expanded in constant time, on the device. They stay as they are; the caller clears them. It is one launch, which may be
+    /// captured into a graph once [`prepare_many_keys`](Self::prepare_many_keys) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes;
-    /// [`Error::OtherContext`], and any error the driver reports.
-    pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+    /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes; [`Error::LengthMismatch`],
+    /// [`Error::WrongAccess`] for input and output of key stream, [`Error::OtherContext`], and any error the driver reports.
+    pub fn run_each_key<K: DevicePtr<u8>>(
         &self,
         stream: &CudaStream,
         each: &EachKey,
         keys: &K,
-        data: &mut D,
+        data: impl DeviceBuffers,
     ) -> Result<(), Error> {
-        self.own(&[stream, keys.stream(), data.stream()])?;
-        let (bytes_of_keys, len) = (keys.len() as u64, data.len() as u64);
-        let (of_keys, _read) = keys.device_ptr(stream);
-        let (pointer, _written) = data.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_each_key_raw(stream.cu_stream(), each, of_keys, bytes_of_keys, pointer, pointer, len) }
+        self.own(&[stream, keys.stream()])?;
+        self.with_data(stream, data, (each.flow.access(), Jobs::NAME), |Addresses { input, output, len }| {
+            let bytes_of_keys = keys.len() as u64;
+            let (keys, _read) = keys.device_ptr(stream);
+            // SAFETY: all buffers are borrowed for the call, and ordered on the stream by their guards.
+            unsafe { self.run_each_key_raw(stream.cu_stream(), each, keys, bytes_of_keys, input, output, len) }
+        })
     }
 
     /// Does the same number of bytes under each key on raw device pointers and a raw stream. There are `bytes_of_keys` bytes of keys at

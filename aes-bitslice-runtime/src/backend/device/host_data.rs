@@ -19,9 +19,10 @@ use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
 use crate::op::partial_hash::HASH;
-use aes_bitslice_core::memory::collected;
+use aes_bitslice_core::memory::{collected, room};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
+use zeroize::Zeroizing;
 
 /// The same key on devices that share the work of a call.
 pub(crate) struct KeyOnDevices<'k, K> {
@@ -37,7 +38,8 @@ pub(crate) trait OnDevices {
     /// Loads what the call needs, and plans how its data goes to the devices.
     fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error>;
 
-    /// Performs all chunks, and returns the hash of each, in order. `started` says whether any chunk was started.
+    /// Performs all chunks, and returns the hash of each, in order; of those that were left undone, because the call was stopped, zeros.
+    /// `started` says whether any chunk was started.
     fn perform(&self, chunks: Vec<Piece<'_>>, planned: Planned, started: &AtomicBool)
     -> Result<Vec<[u8; HASH]>, Error>;
 }
@@ -53,10 +55,12 @@ pub(crate) fn run<O: Pass>(
 ) -> Result<Vec<PartOf<O>>, Error> {
     let planned = devices.prepare(&call, &mut data)?;
     let mut chunks = cut(call, data, planned.plan.chunk_bytes)?;
-    let pieces = chunks.iter_mut().map(Chunk::as_piece);
-    let hashes = perform(devices, planned, collected(pieces)?)?;
-    let part = |(chunk, hash): (&Chunk<'_, O>, _)| chunk.call.part(chunk.data.len() as u64, hash);
-    Ok(collected(chunks.iter().zip(&hashes).map(part))?)
+    // There is room for the results before anything is written, which an error would leave.
+    let mut parts = room(chunks.len())?;
+    let pieces = collected(chunks.iter_mut().map(Chunk::as_piece))?;
+    let hashes = Zeroizing::new(perform(devices, planned, pieces)?);
+    parts.extend(chunks.iter().zip(&*hashes).map(|(chunk, hash)| chunk.call.part(chunk.data.len() as u64, hash)));
+    Ok(parts)
 }
 
 /// Performs all chunks. Not even a panic lets half a result out.

@@ -242,7 +242,8 @@ impl operation::Place for Put<'_> {
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
         let data = InQueue { returns_value: Some(false), ..self.0 };
         let (call, (queue, span)) = Call::scrubbed(data.cipher, operation, data)?;
-        data.put(queue, span, &call)
+        // SAFETY: the data was checked; its slices keep their buffers.
+        unsafe { data.put(queue, span, &call) }
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -257,18 +258,22 @@ impl PutWithOutput<'_> {
     fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
         let data = InQueue { returns_value: Some(true), ..self.0 };
         let (call, (queue, span)) = Call::scrubbed(data.cipher, operation, data)?;
-        let hash = data.put_with_hash(queue, span, &call)?;
+        // SAFETY: the data was checked; its slices keep their buffers.
+        let hash = unsafe { data.put_with_hash(queue, span, &call) }?;
         Ok(Started { call, hash: hash.map(|memory| (span.len, memory)) })
     }
 }
 
-/// The work of checked calls. Queue and buffers are alive, belong to the device's context, and the buffers have the bytes of the span.
+/// The work of checked calls.
 impl InQueue<'_> {
     /// Puts the cipher of a call into the queue, without waiting.
-    fn put(&self, queue: cl_command_queue, span: Span, work: &dyn Work) -> Result<(), Error> {
+    ///
+    /// # Safety
+    /// Queue and buffers are alive, belong to the device's context, and the buffers have the bytes of the span.
+    unsafe fn put(&self, queue: cl_command_queue, span: Span, work: &dyn Work) -> Result<(), Error> {
         let mut commands = Commands::of(queue);
         let launched = work.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: as is said above.
+            // SAFETY: as the caller promises.
             unsafe { self.cipher.key.launch(&mut commands, span, work, mode, None) }
         });
         // After a failure, too: the launches before it are in the queue.
@@ -284,7 +289,10 @@ impl InQueue<'_> {
     }
 
     /// Puts all steps of a call into the queue, without waiting, and returns the memory that receives the hash; `None` if there is no data.
-    fn put_with_hash(
+    ///
+    /// # Safety
+    /// Queue and buffers are alive, belong to the device's context, and the buffers have the bytes of the span.
+    unsafe fn put_with_hash(
         &self,
         queue: cl_command_queue,
         span: Span,
@@ -306,11 +314,11 @@ impl InQueue<'_> {
             // The next commands wait for what is in the queue.
             commands.barrier()?;
             writes |= matches!(step, Step::Cipher(_));
-            // SAFETY: as is said above.
+            // SAFETY: as the caller promises.
             unsafe { key.launch_step(&mut commands, span, work, step, None, Sum { terms: &terms, at: at_hash }) }
         });
         let launched = launched.and_then(|()| commands.barrier()).and_then(|()| {
-            // SAFETY: as is said above.
+            // SAFETY: as the caller promises.
             unsafe { key.clear_unless_authentic(&mut commands, span, work, at_hash) }
         });
         if launched.is_err()

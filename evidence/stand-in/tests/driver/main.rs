@@ -11,6 +11,8 @@ mod from_c;
 #[cfg(target_os = "linux")]
 mod notes;
 #[cfg(target_os = "linux")]
+mod pairs;
+#[cfg(target_os = "linux")]
 mod several;
 #[cfg(target_os = "linux")]
 mod stand_in;

@@ -8,6 +8,7 @@ use crate::notes::{
     a_stream_waits_for_an_event_of_another_context, memory_is_freed_clear_and_unused, memory_of_a_peer_needs_access,
     what_is_of_a_context_is_used_in_it,
 };
+use crate::pairs::calls_on_the_device_from_an_input_to_an_output;
 use crate::several::{
     a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop,
     a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing,
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
         a_call_of_the_driver_fails_from_the_beginning_to_the_end,
         a_call_of_the_driver_that_takes_long_changes_nothing,
         calls_from_c_under_keys_on_the_device,
+        calls_on_the_device_from_an_input_to_an_output,
     ];
     let of_several = tests![
         calls_on_several_devices_are_right_and_leave_nothing,
