@@ -30,8 +30,8 @@ pub(crate) trait Slot<'a> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Piece<'a>) -> Result<(), Error>;
 
-    /// Waits for the chunk and returns its hash, zeros if none is made. Called only if `start` succeeded. Afterwards, also after an error, the device no
-    /// longer uses the chunk; without an error, its output is written.
+    /// Waits for the chunk and returns its hash, zeros if none is made. Called only if `start` succeeded. Afterwards,
+    /// also after an error, the device no longer uses the chunk; without an error, its output is written.
     fn finish(&mut self) -> Result<[u8; HASH], Error>;
 }
 

@@ -207,10 +207,10 @@ impl<'a> DeviceCipher<'a> {
     /// waited for, here or later: later work on the stream sees the tag.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads, any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`]
-    /// on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph
-    /// would use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver
-    /// reports.
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for input and output of an operation that only reads, any error of the operation's
+    /// own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`] on a cipher of one kernel,
+    /// [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph would use the nonce again,
+    /// [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver reports.
     pub fn run_to_tag<O: Operation<Output = Tag>>(
         &self,
         stream: &CudaStream,
@@ -429,7 +429,7 @@ impl DeviceCipher<'_> {
     /// Puts a call on a stream, without waiting, and returns what its value is computed from.
     ///
     /// # Safety
-    /// The stream is live and belongs to the context of the device; the span is within memory of the device that is live until the work is done.
+    /// As [`put`](Self::put).
     unsafe fn put_with_results(&self, stream: CUstream, span: Span, work: &dyn Work) -> Result<Results, Error> {
         if let Some(batch) = work.messages()? {
             if batch.is_empty() {
@@ -462,8 +462,8 @@ impl DeviceCipher<'_> {
 
     /// Puts a call that makes a tag on a stream, without waiting; the tag is written to `tag`, in memory as that of the data.
     ///
-    /// # Safety The stream is live and belongs to the context of the device; the span and the tag are within memory of the device that is live
-    /// until the work is done.
+    /// # Safety
+    /// As [`put`](Self::put); the tag is in such memory, too.
     unsafe fn put_with_tag(
         &self,
         stream: CUstream,
