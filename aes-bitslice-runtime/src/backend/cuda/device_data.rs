@@ -136,11 +136,7 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: impl DeviceBuffers,
     ) -> Result<(), Error> {
-        let access = operation.access();
-        self.with_data(stream, data, (access, O::NAME), |data| {
-            let data = self.on_stream(stream, data);
-            operation.carry_out(Put { cipher: self, data })
-        })
+        self.call(stream, operation, data, |operation, data| operation.carry_out(Put { cipher: self, data }))
     }
 
     /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `&mut data`, in place, or only reading
@@ -170,9 +166,7 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: impl DeviceBuffers,
     ) -> Result<Pending<O>, Error> {
-        let access = operation.access();
-        self.with_data(stream, data, (access, O::NAME), |data| {
-            let data = self.on_stream(stream, data);
+        self.call(stream, operation, data, |operation, data| {
             operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
         })
     }
@@ -222,9 +216,7 @@ impl<'a> DeviceCipher<'a> {
         if tag.len() < HASH {
             return Err(Error::OutOfRange { at: 0, bytes: HASH, len: tag.len() });
         }
-        let access = operation.access();
-        self.with_data(stream, data, (access, O::NAME), |data| {
-            let data = self.on_stream(stream, data);
+        self.call(stream, operation, data, |operation, data| {
             // The guard orders the tag's memory on the stream.
             let (tag, _made) = tag.device_ptr_mut(stream);
             operation.carry_out(PutTag { cipher: self, data, tag })
@@ -298,10 +290,18 @@ impl<'a> DeviceCipher<'a> {
         data.with(stream, call)
     }
 
-    /// This data on this stream, where both are of a call of [`with_data`](Self::with_data).
-    fn on_stream(&self, stream: &CudaStream, Addresses { input, output, len }: Addresses) -> OnStream<'a> {
-        // SAFETY: the memory is borrowed for the call, and ordered on the stream by its guards; the stream is of the engine's context.
-        unsafe { OnStream::new(self.device, stream.cu_stream(), input, output, len) }
+    /// Puts an operation on a stream, with the data that it is on.
+    fn call<O: Operation, R>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        data: impl DeviceBuffers,
+        put: impl FnOnce(O, OnStream<'a>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.with_data(stream, data, (operation.access(), O::NAME), |Addresses { input, output, len }| {
+            // SAFETY: the memory is borrowed for the call, and ordered on the stream by its guards; the stream is of the engine's context.
+            put(operation, unsafe { OnStream::new(self.device, stream.cu_stream(), input, output, len) })
+        })
     }
 
     /// Refuses streams of another context than the engine's.

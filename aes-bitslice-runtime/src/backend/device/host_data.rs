@@ -36,12 +36,17 @@ pub(crate) struct KeyOnDevices<'k, K> {
 /// Keys on devices, of some kind, that share the work of a call on host memory.
 pub(crate) trait OnDevices {
     /// Loads what the call needs, and plans how its data goes to the devices.
-    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error>;
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Box<dyn Prepared + '_>, Error>;
+}
+
+/// Devices that are ready for a call.
+pub(crate) trait Prepared {
+    /// Bytes of a chunk.
+    fn chunk_bytes(&self) -> usize;
 
     /// Performs all chunks, and returns the hash of each, in order; of those that were left undone, because the call was stopped, zeros.
     /// `started` says whether any chunk was started.
-    fn perform(&self, chunks: Vec<Piece<'_>>, planned: Planned, started: &AtomicBool)
-    -> Result<Vec<[u8; HASH]>, Error>;
+    fn perform(&self, chunks: Vec<Piece<'_>>, started: &AtomicBool) -> Result<Vec<[u8; HASH]>, Error>;
 }
 
 /// Performs a call.
@@ -53,21 +58,21 @@ pub(crate) fn run<O: Pass>(
     call: Call<O>,
     mut data: Buffers<'_>,
 ) -> Result<Vec<PartOf<O>>, Error> {
-    let planned = devices.prepare(&call, &mut data)?;
-    let mut chunks = cut(call, data, planned.plan.chunk_bytes)?;
+    let prepared = devices.prepare(&call, &mut data)?;
+    let mut chunks = cut(call, data, prepared.chunk_bytes())?;
     // There is room for the results before anything is written, which an error would leave.
     let mut parts = room(chunks.len())?;
     let pieces = collected(chunks.iter_mut().map(Chunk::as_piece))?;
-    let hashes = Zeroizing::new(perform(devices, planned, pieces)?);
+    let hashes = Zeroizing::new(perform(&*prepared, pieces)?);
     parts.extend(chunks.iter().zip(&*hashes).map(|(chunk, hash)| chunk.call.part(chunk.data.len() as u64, hash)));
     Ok(parts)
 }
 
 /// Performs all chunks. Not even a panic lets half a result out.
-fn perform(devices: &dyn OnDevices, planned: Planned, mut chunks: Vec<Piece<'_>>) -> Result<Vec<[u8; HASH]>, Error> {
+fn perform(prepared: &dyn Prepared, mut chunks: Vec<Piece<'_>>) -> Result<Vec<[u8; HASH]>, Error> {
     let lent = collected(chunks.iter_mut().map(|Piece { work, data }| Piece { work: *work, data: data.reborrow() }))?;
     let started = AtomicBool::new(false);
-    let outcome = catch_unwind(AssertUnwindSafe(|| devices.perform(lent, planned, &started)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| prepared.perform(lent, &started)));
     if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
         chunks.iter_mut().for_each(|chunk| chunk.data.output().fill(0));
     }
@@ -75,20 +80,20 @@ fn perform(devices: &dyn OnDevices, planned: Planned, mut chunks: Vec<Piece<'_>>
 }
 
 /// How the data of a call goes to the devices.
-#[derive(Clone, Copy)]
-pub(crate) struct Planned {
+struct Planned<'k, K> {
+    devices: KeyOnDevices<'k, K>,
     plan: Plan,
     staged: Staged,
 }
 
-impl<K: KeyOnDevice> KeyOnDevices<'_, K> {
+impl<'k, K: KeyOnDevice> KeyOnDevices<'k, K> {
     /// [`OnDevices::prepare`]; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
     pub(crate) fn prepare(
-        &self,
+        self,
         work: &dyn Work,
         data: &mut Buffers<'_>,
         plan: impl FnOnce(usize, bool) -> Plan,
-    ) -> Result<Planned, Error> {
+    ) -> Result<Box<dyn Prepared + 'k>, Error> {
         let keys = self.keys;
         keys.iter().try_for_each(|key| key.driver().enter())?;
         keys.iter().try_for_each(|key| key.prepare_all(work, None))?;
@@ -98,19 +103,19 @@ impl<K: KeyOnDevice> KeyOnDevices<'_, K> {
             bytes if bytes <= SMALLEST => bytes,
             bytes => keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
         };
-        Ok(Planned { plan: Plan { chunk_bytes, ..plan }, staged })
+        Ok(Box::new(Planned { devices: self, plan: Plan { chunk_bytes, ..plan }, staged }))
+    }
+}
+
+impl<K: KeyOnDevice> Prepared for Planned<'_, K> {
+    fn chunk_bytes(&self) -> usize {
+        self.plan.chunk_bytes
     }
 
-    /// [`OnDevices::perform`].
-    pub(crate) fn perform(
-        &self,
-        chunks: Vec<Piece<'_>>,
-        Planned { plan, staged }: Planned,
-        started: &AtomicBool,
-    ) -> Result<Vec<[u8; HASH]>, Error> {
-        let Self { keys, weights, first } = *self;
+    fn perform(&self, chunks: Vec<Piece<'_>>, started: &AtomicBool) -> Result<Vec<[u8; HASH]>, Error> {
+        let Self { devices: KeyOnDevices { keys, weights, first }, plan, staged } = self;
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % keys.len()).collect();
-        let slots = |device: usize| slots(&keys[device], &plan, staged);
+        let slots = |device: usize| slots(&keys[device], plan, *staged);
         pipeline::run(chunks, weights, &workers, slots, started)
     }
 }

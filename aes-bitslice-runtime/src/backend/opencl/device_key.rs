@@ -1,7 +1,7 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
 use crate::backend::device::hash::{OfHashKey, Tables};
-use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Planned};
+use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Prepared};
 use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
 use crate::backend::opencl::context::Context;
@@ -11,15 +11,12 @@ use crate::base::key::Key;
 use crate::exec::backend::{OnBackend, Settings};
 use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;
-use crate::exec::chunk::Piece;
 use crate::exec::transfers::{Plan, Transfers};
 use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Operation, Pass};
-use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// A key on a device.
 pub(crate) struct DeviceKey {
@@ -100,10 +97,6 @@ impl DeviceKey {
         }
     }
 
-    fn devices(&self) -> KeyOnDevices<'_, Self> {
-        KeyOnDevices { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }
-    }
-
     /// How a call's data goes to the device.
     fn plan(&self, bytes: usize, is_pinned: bool) -> Plan {
         let (context, mut transfers) = (self.device.context(), self.transfers);
@@ -132,17 +125,9 @@ impl OnBackend for DeviceKey {
 }
 
 impl OnDevices for DeviceKey {
-    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error> {
-        self.devices().prepare(work, data, |bytes, is_pinned| self.plan(bytes, is_pinned))
-    }
-
-    fn perform(
-        &self,
-        chunks: Vec<Piece<'_>>,
-        planned: Planned,
-        started: &AtomicBool,
-    ) -> Result<Vec<[u8; HASH]>, Error> {
-        self.devices().perform(chunks, planned, started)
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Box<dyn Prepared + '_>, Error> {
+        let devices = KeyOnDevices { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 };
+        devices.prepare(work, data, |bytes, is_pinned| self.plan(bytes, is_pinned))
     }
 }
 

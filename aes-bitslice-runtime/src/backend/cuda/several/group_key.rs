@@ -1,19 +1,17 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Planned};
+use crate::backend::device::host_data::{self, KeyOnDevices, OnDevices, Prepared};
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::exec::call::{Call, PartOf};
-use crate::exec::chunk::Piece;
 use crate::exec::transfers::Transfers;
 use crate::exec::work::Work;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
-use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A key on each GPU of a group.
 pub(crate) struct GroupKey {
@@ -45,10 +43,6 @@ impl GroupKey {
     pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
-
-    fn devices(&self, first: usize) -> KeyOnDevices<'_, DeviceKey> {
-        KeyOnDevices { keys: &self.keys, weights: &self.weights, first }
-    }
 }
 
 impl OnBackend for GroupKey {
@@ -58,22 +52,14 @@ impl OnBackend for GroupKey {
 }
 
 impl OnDevices for GroupKey {
-    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Planned, Error> {
-        let hashes = work.kernels().hashed.is_some();
-        self.devices(0).prepare(work, data, |bytes, is_pinned| match hashes {
-            false => self.transfers.plan_over_link(bytes, is_pinned, self.keys.len()),
-            true => self.transfers.plan(bytes, is_pinned, self.keys.len()),
-        })
-    }
-
     /// Each call begins on the next device.
-    fn perform(
-        &self,
-        chunks: Vec<Piece<'_>>,
-        planned: Planned,
-        started: &AtomicBool,
-    ) -> Result<Vec<[u8; HASH]>, Error> {
-        let first = self.calls.fetch_add(1, Ordering::Relaxed);
-        self.devices(first).perform(chunks, planned, started)
+    fn prepare(&self, work: &dyn Work, data: &mut Buffers<'_>) -> Result<Box<dyn Prepared + '_>, Error> {
+        let (hashes, first) = (work.kernels().hashed.is_some(), self.calls.fetch_add(1, Ordering::Relaxed));
+        KeyOnDevices { keys: &self.keys, weights: &self.weights, first }.prepare(work, data, |bytes, is_pinned| {
+            match hashes {
+                false => self.transfers.plan_over_link(bytes, is_pinned, self.keys.len()),
+                true => self.transfers.plan(bytes, is_pinned, self.keys.len()),
+            }
+        })
     }
 }
