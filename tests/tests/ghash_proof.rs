@@ -284,7 +284,12 @@ const FAULTS: [Fault; 26] = [
     ("products that wait for no registers", |statement| without(statement, "wgmma.fence."), LONG, WGMMA),
     ("products that are not committed", |statement| without(statement, "wgmma.commit_group."), LONG, WGMMA),
     ("products that are not waited for", |statement| without(statement, "wgmma.wait_group."), LONG, WGMMA),
-    ("a copy that is not waited for", |statement| with_other(statement, "bra again", "bra done"), WHOLE, WGMMA),
+    (
+        "a copy that is not waited for",
+        |statement| with_other(statement, "1, 0, arrived", "1, 1, arrived"),
+        WHOLE,
+        WGMMA,
+    ),
     ("a copy of a part of the matrices", |statement| with_number(statement, "mov.u32", "34816", "34800"), LONG, WGMMA),
     ("another order of bits", |statement| with_number(statement, "mov.u32", "291", "801"), SHORT, None),
     (
@@ -517,8 +522,22 @@ const OF_MANY_MESSAGES: [Gcm; 3] = [
 /// Likewise of GCM: what it is, the statement that has it, and the launch that refutes it. At each place, or at the last one.
 type GcmFault = (&'static str, fn(&str) -> Option<String>, Gcm, bool);
 
-const GCM_FAULTS: [GcmFault; 11] = [
-    ("a missing barrier", |statement| without(statement, "bar.sync %"), Gcm::One(ENCRYPTS), true),
+const GCM_FAULTS: [GcmFault; 15] = [
+    ("a missing barrier", |statement| without(statement, "bar.sync"), Gcm::One(ENCRYPTS), true),
+    (
+        "tables that are not waited for",
+        |statement| with_other(statement, "1, 0, arrived", "1, 1, arrived"),
+        Gcm::One(ENCRYPTS),
+        true,
+    ),
+    (
+        "fewer powers for rows",
+        |statement| with_number(statement, "mov.u32", "35840", "35824"),
+        Gcm::One(ENCRYPTS),
+        true,
+    ),
+    ("lanes that are not added", |statement| with_number(statement, "xor.b32", "16", "8"), Gcm::One(ENCRYPTS), true),
+    ("a shift by another lane", |statement| with_number(statement, "shl.b64", "32", "33"), Gcm::One(ENCRYPTS), false),
     ("a missing fence", |statement| without(statement, "fence.proxy.async."), Gcm::One(ENCRYPTS), true),
     ("products that are not waited for", |statement| without(statement, "wgmma.wait_group."), Gcm::One(ENCRYPTS), true),
     ("another matrix", |statement| with_other(statement, "256 * 7;", "256 * 6;"), Gcm::One(ENCRYPTS), true),

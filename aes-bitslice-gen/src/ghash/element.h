@@ -4,7 +4,7 @@
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 8, factor, 0);
+    put_weights(weights, tables + 8, factor);
     const element step = element_at(tables, 0);
     const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};

@@ -72,14 +72,8 @@ CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     return z;
 }
 
-DEVICE element product(element x, element y) {
-    const u32 *const a = x.word, *const b = y.word;
-    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
-    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
-    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
-    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
-    low.high ^= from_low;
-    high.low ^= from_high;
+// The element that is low + x^128 high.
+DEVICE element reduced(two_pairs low, two_pairs high) {
     // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
@@ -91,4 +85,15 @@ DEVICE element product(element x, element y) {
     z.word[2] = (u32)low.high;
     z.word[3] = (u32)(low.high >> 32);
     return z;
+}
+
+DEVICE element product(element x, element y) {
+    const u32 *const a = x.word, *const b = y.word;
+    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
+    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
+    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
+    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
+    low.high ^= from_low;
+    high.low ^= from_high;
+    return reduced(low, high);
 }

@@ -15,11 +15,13 @@
 
 #define WARPGROUPS (THREADS / 128)
 #define SPAN_BLOCKS (4 * TILE_BLOCKS)
-// In shared memory: matrices, the last of which may be read past its end, times zeros; ciphertext; weights.
-#define CIPHERTEXT_AT MATRIX_BYTES
+// In shared memory: the tables, which are matrices, the last of which may be read past its end, times zeros, and powers for rows; ciphertext;
+// the barrier of the tables.
+#define TABLE_BYTES (MATRIX_BYTES + 16 * TILE_ROWS)
+#define CIPHERTEXT_AT TABLE_BYTES
 // Warps that are ahead write the next span's ciphertext while others multiply this one's.
 #define SPAN_BYTES (16 * SPAN_BLOCKS)
-#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
+#define BARRIER_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
 
 #ifdef __CUDACC__
 // A warpgroup waits for its four warps, and does as much as it has to.
@@ -35,9 +37,9 @@
 // Whether a thread block is the last of all to arrive: it sees what the others have written. The count begins anew then.
 DEVICE int is_last(u32 *arrived) {
     __threadfence();
-    const int is_last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    if (atomicInc(arrived, gridDim.x - 1) != gridDim.x - 1) return 0;
     __threadfence();
-    return is_last;
+    return 1;
 }
 #define TAKE(place) atomicExch(place, 0u)
 #else
@@ -97,16 +99,18 @@ DEVICE u32 finish(u32 *sums, u32 *hash, const block128 *checked) {
     return wrong;
 }
 
-// Puts what products and sums need into shared memory.
-DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 *factor) {
-    EACH_THREAD(i, MATRIX_BYTES / 16) ((uint4 *)memory)[i] = ((const uint4 *)tables)[i];
-    put_weights((element *)(memory + WEIGHTS_AT), tables + MATRIX_BYTES / 4, factor, units / WARPGROUPS);
+// Begins to fetch the tables.
+DEVICE void begin_hash(u8 *memory, const u32 *tables) {
+    if (threadIdx.x != 0) return;
+    u64 *const barrier = (u64 *)(memory + BARRIER_AT);
+    new_arrivals(barrier, 1);
     publish();
+    copy(memory, tables, TABLE_BYTES, barrier);
 }
 
 // Comes after a barrier.
-DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, const block128 *addend, const block128 *checked) {
+DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, const u32 *tables,
+    u32 units, u32 *sums, u32 *arrived, u32 *hash, const block128 *factor, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
     SHARED u32 is_wrong;
@@ -114,7 +118,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     const u32 spans = (u32)((skipped + (length + 15) / 16 + SPAN_BLOCKS - 1) / SPAN_BLOCKS);
     const tiles whole = whole_tiles(skipped, length / 16);
     const u32 group = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
-    const u32 unit = group * (units / WARPGROUPS) + blockIdx.x;
+    const u32 apart = units / WARPGROUPS, unit = group * apart + blockIdx.x;
     const u32 own = spans > unit ? (spans - unit - 1) / units + 1 : 0, most = (spans - blockIdx.x - 1) / units + 1;
     (void)own, (void)most;
     make_parts(part, counter, key);
@@ -137,6 +141,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
+        wait_for((u64 *)(memory + BARRIER_AT), 0);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
@@ -147,7 +152,9 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     rows[row].word[column()] = reversed_bytes(sum);
     rows[row + 8].word[column()] = reversed_bytes(sum8);
     BARRIER();
-    add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
+    const u32 with_spans = (spans - blockIdx.x - 1) / apart + 1;
+    add_units(sums, rows, with_spans < UNITS ? with_spans : UNITS, apart, (const element *)(memory + MATRIX_BYTES), tables + TABLE_BYTES / 4,
+        factor, addend);
     BARRIER();
     if (threadIdx.x == 0) {
         const u32 found = is_last(arrived) ? finish(sums, hash, checked) : 0;
@@ -166,8 +173,8 @@ KERNEL @NAME@_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 count
     IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
-    begin_hash((u8 *)shared, tables, units, &factor);
-@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
+    begin_hash((u8 *)shared, tables);
+@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, tables, units, sums, arrived, hash, &factor, &addend, 0);
 }
 
 // out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`. With bits in `mask`, `out`
@@ -177,6 +184,6 @@ KERNEL @NAME@_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 count
     KERNEL_PARAMETER block128 mask) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
-    begin_hash((u8 *)shared, tables, units, &factor);
-@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, &mask);
+    begin_hash((u8 *)shared, tables);
+@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, tables, units, sums, arrived, hash, &factor, &addend, &mask);
 }

@@ -1,6 +1,6 @@
 //! The kernel of GCM in one launch: counter mode by column, as the stored kernel of that mode has it, and the hash of the ciphertext by `wgmma`.
 
-use super::{FIELD, Ghash, PARITIES, PRODUCTS, PUBLIC, SUM};
+use super::{COPIES, FIELD, Ghash, PARITIES, PRODUCTS, PUBLIC};
 use crate::kernel::spec::KernelSpec;
 use crate::sbox::LUT3;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
@@ -33,8 +33,9 @@ pub(crate) fn units_per_sm(threads: u32) -> u32 {
 /// Bytes of shared memory that a thread block of `threads` threads is launched with.
 pub(crate) fn shared_bytes(threads: u32) -> u32 {
     let Shape { powers, rows, .. } = shape();
-    // Matrices; two spans of ciphertext, and weights, for each warpgroup.
-    2048 * (powers + 1) + units_per_sm(threads) * 16 * (2 * shape().tile_blocks() + rows)
+    let (matrices, ciphertext) = (2048 * (powers + 1), 2 * 16 * shape().tile_blocks());
+    let (weights, barrier) = (16 * rows, 16);
+    matrices + weights + units_per_sm(threads) * ciphertext + barrier
 }
 
 /// The numbers that the templates use.
@@ -50,11 +51,12 @@ pub(crate) fn definitions(threads: u32) -> Vec<(&'static str, u32)> {
 }
 
 /// Its templates after those of counter mode, in order.
-pub(crate) const TEMPLATES: [&str; 8] = [
+pub(crate) const TEMPLATES: [&str; 9] = [
     FIELD,
-    SUM,
+    include_str!("units.h"),
     PARITIES,
     PRODUCTS,
+    COPIES,
     include_str!("gcm.h"),
     PUBLIC,
     include_str!("gcm_batch.h"),

@@ -74,7 +74,7 @@ DEVICE void hash(const message *m, IN_GLOBAL const u32 *tables, IN_GLOBAL u32 *o
     SHARED element rows[ROWS];
     SHARED element weights[ROWS];
     EACH_THREAD(i, 128 * (POWERS + 2)) matrix[i] = ((IN_GLOBAL const uint4 *)tables)[i];
-    put_weights(weights, tables + 512 * (POWERS + 2), factor, 0);
+    put_weights(weights, tables + 512 * (POWERS + 2), factor);
     BARRIER();
     const u32 lane = threadIdx.x & 31, segment = threadIdx.x / 32 * SEGMENTS;
     u32 sum[SEGMENTS] = {0}, x[SEGMENTS][POWERS];

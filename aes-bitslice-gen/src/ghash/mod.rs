@@ -16,9 +16,11 @@
 //! | `field.h` | the product of two elements, using multiplication of integers with holes |
 //! | `message.h` | the message as tiles, padded with zeros in front and at the end |
 //! | `sum.h` | from rows to the hash |
+//! | `units.h` | likewise where a thread block has several units |
 //! | `parities.h` | from counts to bits |
 //! | `clear.h` | the end of a decryption: clears data that is not authentic |
 //! | `products.h` | products by `wgmma`, which compute capability 9.0 has |
+//! | `copies.h` | copies to shared memory beside other work, on compute capability 9.0 |
 //! | `wgmma.h`, `mma.h` | rows with tensor cores: compute capability 9.0; 8.0 to 9.0 |
 //! | `element.h` | rows with products of elements: everywhere |
 //! | `messages.h` | many messages at a time: groups of messages, and their tags |
@@ -43,6 +45,7 @@ const FIELD: &str = include_str!("field.h");
 const SUM: &str = include_str!("sum.h");
 const PARITIES: &str = include_str!("parities.h");
 const PRODUCTS: &str = include_str!("products.h");
+const COPIES: &str = include_str!("copies.h");
 
 /// A GHASH kernel, identified by the contents of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,7 +128,6 @@ impl Ghash {
             ("BLOCKS_PER_SM", self.blocks_per_sm()),
             ("POWERS", powers),
             ("ROWS", rows),
-            ("TILE_ROWS", rows),
             ("TILE_BLOCKS", self.shape().tile_blocks()),
             ("PRODUCTS_ARE_MANY", u32::from(self.0 == Arrangement::Element)),
         ];
@@ -155,7 +157,7 @@ impl Ghash {
         const MESSAGE: &str = include_str!("message.h");
         const CLEAR: &str = include_str!("clear.h");
         match self.0 {
-            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, PRODUCTS, include_str!("wgmma.h"), CLEAR],
+            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, PRODUCTS, COPIES, include_str!("wgmma.h"), CLEAR],
             Arrangement::Mma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("mma.h"), CLEAR],
             Arrangement::Element => &[FIELD, MESSAGE, SUM, include_str!("element.h"), CLEAR],
         }

@@ -10,13 +10,9 @@
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
-// one unit, or of several that are `apart` units apart.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
-    EACH_THREAD(r, ROWS) {
-        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
-        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
-    }
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
+    EACH_THREAD(r, ROWS) weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
 // Each thread comes after a barrier, with the rows in memory.

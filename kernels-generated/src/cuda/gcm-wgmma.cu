@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 6c3f490100279324bc6210599a3651db915fc96bf0c22e61e673b6a061bc6d00
+// SHA-256 of all that follows this line: e45dcd931c076611aaeef44de62ac1beb78995ff2709659f7e219017856eb762
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -14,7 +14,7 @@
 #define ROWS 256
 #define TILE_ROWS 64
 #define PRODUCTS_ARE_MANY 0
-#define SHARED_BYTES 169984
+#define SHARED_BYTES 166928
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
@@ -1022,14 +1022,8 @@ CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     return z;
 }
 
-DEVICE element product(element x, element y) {
-    const u32 *const a = x.word, *const b = y.word;
-    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
-    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
-    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
-    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
-    low.high ^= from_low;
-    high.low ^= from_high;
+// The element that is low + x^128 high.
+DEVICE element reduced(two_pairs low, two_pairs high) {
     // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
@@ -1043,39 +1037,81 @@ DEVICE element product(element x, element y) {
     return z;
 }
 
+DEVICE element product(element x, element y) {
+    const u32 *const a = x.word, *const b = y.word;
+    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
+    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
+    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
+    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
+    low.high ^= from_low;
+    high.low ^= from_high;
+    return reduced(low, high);
+}
+
 // ---------------------------------------------------------------------------------------------------------------
-// The end: each row times its power of the hash key, the unit's power, and the factor; the sum is added to the output.
+// The end, where a thread block has several units: each row times its power of the hash key; a unit's sum times the unit's power and the
+// factor. A warp takes half of a unit's rows.
 // ---------------------------------------------------------------------------------------------------------------
+
+#define UNITS (ROWS / TILE_ROWS)
 
 #ifdef __CUDACC__
 #define ADD_TO(place, value) atomicXor(place, value)
-#elif defined __OPENCL_VERSION__
-#define ADD_TO(place, value) atomic_xor(place, value)
 #else
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
-// one unit, or of several that are `apart` units apart.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
-    EACH_THREAD(r, ROWS) {
-        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
-        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
-    }
+// The sum of all threads of a warp, in each of them.
+DEVICE u32 sum_of_warp(u32 x) {
+    UNROLL for (u32 d = 1; d < 32; d <<= 1) x ^= FROM_LANE(x, lane() ^ d);
+    return x;
 }
 
-// Each thread comes after a barrier, with the rows in memory.
-DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, const block128 *addend) {
-    EACH_THREAD(r, ROWS) rows[r] = product(rows[r], weights[r]);
-    for (u32 rest = ROWS / 2; rest > 0; rest /= 2) {
-        BARRIER();
-        EACH_THREAD(r, rest)
-            UNROLL for (int i = 0; i < 4; i++) rows[r].word[i] ^= rows[rest + r].word[i];
+// The product of two elements that all threads of a warp have: each adds what one bit of each word of x contributes. All threads of a thread
+// block would wait for one that calls `product`.
+DEVICE element product_by_warp(element x, element y) {
+    u32 z[8] = {0};
+    UNROLL for (int i = 0; i < 5; i++) {
+        const u32 high = i < 4 ? y.word[i] : 0, low = i > 0 ? y.word[i - 1] : 0;
+        const u32 shifted = (u32)(((u64)high << 32 | low) << lane() >> 32); // word i of y x^lane
+        UNROLL for (int k = 0; k < 4; k++) z[i + k] ^= shifted * (x.word[k] >> lane() & 1);
+    }
+    two_pairs low, high;
+    UNROLL for (int i = 0; i < 8; i++) z[i] = sum_of_warp(z[i]);
+    low.low = (u64)z[1] << 32 | z[0];
+    low.high = (u64)z[3] << 32 | z[2];
+    high.low = (u64)z[5] << 32 | z[4];
+    high.high = (u64)z[7] << 32 | z[6];
+    return reduced(low, high);
+}
+
+// Adds the rows of the first `used` units, which are in memory before a barrier. The thread block's units are `apart` units apart. `powers` are
+// those of a tile's rows; `of_units`, those of all units.
+DEVICE void add_units(IN_GLOBAL u32 *out, IN_SHARED element *rows, u32 used, u32 apart, IN_SHARED const element *powers,
+    IN_GLOBAL const u32 *of_units, const block128 *factor, const block128 *addend) {
+    SHARED element weight[UNITS], sum[2 * UNITS];
+    const u32 own = FROM_FIRST_LANE(lane() == 0 ? warp() : 0);
+    const int has_rows = own < 2 * used;
+    element x = {{0, 0, 0, 0}};
+    if (has_rows) {
+        x = product(rows[threadIdx.x], powers[threadIdx.x % TILE_ROWS]);
+        UNROLL for (int i = 0; i < 4; i++) x.word[i] = sum_of_warp(x.word[i]);
+    } else if (own >= WARPS - used) {
+        const u32 unit = WARPS - 1 - own;
+        const element w = product_by_warp(element_at(of_units, unit * apart + blockIdx.x), element_of(factor->word));
+        if (lane() == 0) weight[unit] = w;
+    }
+    BARRIER();
+    if (has_rows) {
+        x = product_by_warp(x, weight[own / 2]);
+        if (lane() == 0) sum[own] = x;
     }
     BARRIER();
     EACH_THREAD(i, 4) {
-        const u32 sum = reversed_bytes(rows[0].word[i]);
-        ADD_TO(&out[i], blockIdx.x == 0 ? sum ^ addend->word[i] : sum);
+        u32 word = 0;
+        for (u32 s = 0; s < 2 * used; s++) word ^= sum[s].word[i];
+        word = reversed_bytes(word);
+        ADD_TO(&out[i], blockIdx.x == 0 ? word ^ addend->word[i] : word);
     }
 }
 
@@ -1168,6 +1204,45 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
+// The copy engine, which compute capability 9.0 has: bytes go to shared memory while threads do other things.
+// ---------------------------------------------------------------------------------------------------------------
+
+#ifdef __CUDACC__
+// A barrier at which this number of threads arrive at a time.
+DEVICE void new_arrivals(u64 *barrier, u32 threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
+}
+// A thread arrives at the barrier when the bytes do, even if there are none.
+DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
+    const u32 at = shared_address(barrier);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+    if (bytes > 0)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
+                     : "memory");
+}
+// All threads wait for the n-th arrival at the barrier, counted from 0.
+DEVICE void wait_for(u64 *barrier, u32 n) {
+    u32 arrived;
+    do asm volatile("{.reg .pred arrived; mbarrier.try_wait.parity.shared::cta.b64 arrived, [%1], %2; selp.u32 %0, 1, 0, arrived;}"
+                    : "=r"(arrived)
+                    : "r"(shared_address(barrier)), "r"(n & 1)
+                    : "memory");
+    while (!arrived);
+}
+#else
+static void new_arrivals(u64 *barrier, u32 threads) { *barrier = threads; }
+static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
+    (void)barrier;
+    for (u32 i = 0; i < bytes; i++) ((u8 *)to)[i] = ((const u8 *)from)[i];
+}
+static void wait_for(u64 *barrier, u32 n) {
+    (void)barrier, (void)n;
+    BARRIER();
+}
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------
 // GCM in one launch (SP 800-38D): counter mode, and the hash of the ciphertext by the warps that have it.
 //
 // Four warps, a warpgroup, process a span of four tiles at a time, 1,024 blocks. Each warp writes its ciphertext to memory and to its part of
@@ -1184,11 +1259,13 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 
 #define WARPGROUPS (THREADS / 128)
 #define SPAN_BLOCKS (4 * TILE_BLOCKS)
-// In shared memory: matrices, the last of which may be read past its end, times zeros; ciphertext; weights.
-#define CIPHERTEXT_AT MATRIX_BYTES
+// In shared memory: the tables, which are matrices, the last of which may be read past its end, times zeros, and powers for rows; ciphertext;
+// the barrier of the tables.
+#define TABLE_BYTES (MATRIX_BYTES + 16 * TILE_ROWS)
+#define CIPHERTEXT_AT TABLE_BYTES
 // Warps that are ahead write the next span's ciphertext while others multiply this one's.
 #define SPAN_BYTES (16 * SPAN_BLOCKS)
-#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
+#define BARRIER_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
 
 #ifdef __CUDACC__
 // A warpgroup waits for its four warps, and does as much as it has to.
@@ -1204,9 +1281,9 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 // Whether a thread block is the last of all to arrive: it sees what the others have written. The count begins anew then.
 DEVICE int is_last(u32 *arrived) {
     __threadfence();
-    const int is_last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    if (atomicInc(arrived, gridDim.x - 1) != gridDim.x - 1) return 0;
     __threadfence();
-    return is_last;
+    return 1;
 }
 #define TAKE(place) atomicExch(place, 0u)
 #else
@@ -1266,16 +1343,18 @@ DEVICE u32 finish(u32 *sums, u32 *hash, const block128 *checked) {
     return wrong;
 }
 
-// Puts what products and sums need into shared memory.
-DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 *factor) {
-    EACH_THREAD(i, MATRIX_BYTES / 16) ((uint4 *)memory)[i] = ((const uint4 *)tables)[i];
-    put_weights((element *)(memory + WEIGHTS_AT), tables + MATRIX_BYTES / 4, factor, units / WARPGROUPS);
+// Begins to fetch the tables.
+DEVICE void begin_hash(u8 *memory, const u32 *tables) {
+    if (threadIdx.x != 0) return;
+    u64 *const barrier = (u64 *)(memory + BARRIER_AT);
+    new_arrivals(barrier, 1);
     publish();
+    copy(memory, tables, TABLE_BYTES, barrier);
 }
 
 // Comes after a barrier.
-DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, const block128 *addend, const block128 *checked) {
+DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, const u32 *tables,
+    u32 units, u32 *sums, u32 *arrived, u32 *hash, const block128 *factor, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
     SHARED u32 is_wrong;
@@ -1283,7 +1362,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     const u32 spans = (u32)((skipped + (length + 15) / 16 + SPAN_BLOCKS - 1) / SPAN_BLOCKS);
     const tiles whole = whole_tiles(skipped, length / 16);
     const u32 group = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
-    const u32 unit = group * (units / WARPGROUPS) + blockIdx.x;
+    const u32 apart = units / WARPGROUPS, unit = group * apart + blockIdx.x;
     const u32 own = spans > unit ? (spans - unit - 1) / units + 1 : 0, most = (spans - blockIdx.x - 1) / units + 1;
     (void)own, (void)most;
     make_parts(part, counter, key);
@@ -1306,6 +1385,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
+        wait_for((u64 *)(memory + BARRIER_AT), 0);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
@@ -1316,7 +1396,9 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     rows[row].word[column()] = reversed_bytes(sum);
     rows[row + 8].word[column()] = reversed_bytes(sum8);
     BARRIER();
-    add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
+    const u32 with_spans = (spans - blockIdx.x - 1) / apart + 1;
+    add_units(sums, rows, with_spans < UNITS ? with_spans : UNITS, apart, (const element *)(memory + MATRIX_BYTES), tables + TABLE_BYTES / 4,
+        factor, addend);
     BARRIER();
     if (threadIdx.x == 0) {
         const u32 found = is_last(arrived) ? finish(sums, hash, checked) : 0;
@@ -1335,10 +1417,10 @@ KERNEL gcm_wgmma_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 co
     IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
-    begin_hash((u8 *)shared, tables, units, &factor);
+    begin_hash((u8 *)shared, tables);
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
+    crypt_and_hash((u8 *)shared, in, out, length, counter, key, tables, units, sums, arrived, hash, &factor, &addend, 0);
 }
 
 // out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`. With bits in `mask`, `out`
@@ -1348,10 +1430,10 @@ KERNEL gcm_wgmma_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 co
     KERNEL_PARAMETER block128 mask) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
-    begin_hash((u8 *)shared, tables, units, &factor);
+    begin_hash((u8 *)shared, tables);
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, &mask);
+    crypt_and_hash((u8 *)shared, in, out, length, counter, key, tables, units, sums, arrived, hash, &factor, &addend, &mask);
 }
 
 // One word, and four words, that no kernel writes and that are not secret, of a description of the work.

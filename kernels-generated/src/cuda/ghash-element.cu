@@ -2,13 +2,12 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 850ab8e6ec438bda1dfca1552e632cf66c88ac86813abdd2a46be27f76795d34
+// SHA-256 of all that follows this line: 3b8041d9180c38e84a2e4a9c8b42f56424c5f52e8f6697bf1f40095f38351d33
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
 #define POWERS 1
 #define ROWS 256
-#define TILE_ROWS 256
 #define TILE_BLOCKS 256
 #define PRODUCTS_ARE_MANY 1
 
@@ -217,14 +216,8 @@ CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     return z;
 }
 
-DEVICE element product(element x, element y) {
-    const u32 *const a = x.word, *const b = y.word;
-    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
-    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
-    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
-    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
-    low.high ^= from_low;
-    high.low ^= from_high;
+// The element that is low + x^128 high.
+DEVICE element reduced(two_pairs low, two_pairs high) {
     // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
@@ -236,6 +229,17 @@ DEVICE element product(element x, element y) {
     z.word[2] = (u32)low.high;
     z.word[3] = (u32)(low.high >> 32);
     return z;
+}
+
+DEVICE element product(element x, element y) {
+    const u32 *const a = x.word, *const b = y.word;
+    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
+    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
+    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
+    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
+    low.high ^= from_low;
+    high.low ^= from_high;
+    return reduced(low, high);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -293,13 +297,9 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
-// one unit, or of several that are `apart` units apart.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
-    EACH_THREAD(r, ROWS) {
-        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
-        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
-    }
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
+    EACH_THREAD(r, ROWS) weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -323,7 +323,7 @@ DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED cons
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 8, factor, 0);
+    put_weights(weights, tables + 8, factor);
     const element step = element_at(tables, 0);
     const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};

@@ -2,13 +2,12 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 2339c2664447da7b78ccfd78129a478f8c0746dc1fb68434ea1672cac790bc4d
+// SHA-256 of all that follows this line: d558910cf3971151642afc3930652a31cc22a6cfcdbd81eb82b8147528fbf871
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
 #define POWERS 16
 #define ROWS 64
-#define TILE_ROWS 64
 #define TILE_BLOCKS 1024
 #define PRODUCTS_ARE_MANY 0
 
@@ -217,14 +216,8 @@ CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     return z;
 }
 
-DEVICE element product(element x, element y) {
-    const u32 *const a = x.word, *const b = y.word;
-    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
-    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
-    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
-    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
-    low.high ^= from_low;
-    high.low ^= from_high;
+// The element that is low + x^128 high.
+DEVICE element reduced(two_pairs low, two_pairs high) {
     // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
@@ -236,6 +229,17 @@ DEVICE element product(element x, element y) {
     z.word[2] = (u32)low.high;
     z.word[3] = (u32)(low.high >> 32);
     return z;
+}
+
+DEVICE element product(element x, element y) {
+    const u32 *const a = x.word, *const b = y.word;
+    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
+    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
+    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
+    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
+    low.high ^= from_low;
+    high.low ^= from_high;
+    return reduced(low, high);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -293,13 +297,9 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
-// one unit, or of several that are `apart` units apart.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
-    EACH_THREAD(r, ROWS) {
-        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
-        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
-    }
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
+    EACH_THREAD(r, ROWS) weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -400,7 +400,7 @@ DEVICE void hash(const message *m, IN_GLOBAL const u32 *tables, IN_GLOBAL u32 *o
     SHARED element rows[ROWS];
     SHARED element weights[ROWS];
     EACH_THREAD(i, 128 * (POWERS + 2)) matrix[i] = ((IN_GLOBAL const uint4 *)tables)[i];
-    put_weights(weights, tables + 512 * (POWERS + 2), factor, 0);
+    put_weights(weights, tables + 512 * (POWERS + 2), factor);
     BARRIER();
     const u32 lane = threadIdx.x & 31, segment = threadIdx.x / 32 * SEGMENTS;
     u32 sum[SEGMENTS] = {0}, x[SEGMENTS][POWERS];

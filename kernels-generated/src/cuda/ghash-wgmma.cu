@@ -2,13 +2,12 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: f0dde1efe2aba3036cd1278cd0564c5bac1bab891d31636e582c279f314f38d0
+// SHA-256 of all that follows this line: a4aa491a00ed380ccd28edefcb6c32e28615b6fc184567c4aa61d9e05c1ec58f
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
 #define POWERS 16
 #define ROWS 64
-#define TILE_ROWS 64
 #define TILE_BLOCKS 1024
 #define PRODUCTS_ARE_MANY 0
 #define STAGES 3
@@ -219,14 +218,8 @@ CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     return z;
 }
 
-DEVICE element product(element x, element y) {
-    const u32 *const a = x.word, *const b = y.word;
-    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
-    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
-    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
-    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
-    low.high ^= from_low;
-    high.low ^= from_high;
+// The element that is low + x^128 high.
+DEVICE element reduced(two_pairs low, two_pairs high) {
     // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
@@ -238,6 +231,17 @@ DEVICE element product(element x, element y) {
     z.word[2] = (u32)low.high;
     z.word[3] = (u32)(low.high >> 32);
     return z;
+}
+
+DEVICE element product(element x, element y) {
+    const u32 *const a = x.word, *const b = y.word;
+    two_pairs low = product_of_pairs(a[0], a[1], b[0], b[1]);
+    two_pairs high = product_of_pairs(a[2], a[3], b[2], b[3]);
+    const two_pairs middle = product_of_pairs(a[0] ^ a[2], a[1] ^ a[3], b[0] ^ b[2], b[1] ^ b[3]);
+    const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
+    low.high ^= from_low;
+    high.low ^= from_high;
+    return reduced(low, high);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -295,13 +299,9 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
-// one unit, or of several that are `apart` units apart.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
-    EACH_THREAD(r, ROWS) {
-        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
-        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
-    }
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
+    EACH_THREAD(r, ROWS) weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -408,14 +408,8 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// A thread block is a warpgroup. The copy engine fetches tiles, STAGES of them ahead.
+// The copy engine, which compute capability 9.0 has: bytes go to shared memory while threads do other things.
 // ---------------------------------------------------------------------------------------------------------------
-
-#define TILE_WORDS (TILE_BYTES / 4)
-// In shared memory: matrices, the last of which may be read past its end, times zeros; tiles; weights; barriers.
-#define TILES_AT MATRIX_BYTES
-#define WEIGHTS_AT (TILES_AT + STAGES * TILE_BYTES)
-#define BARRIERS_AT (WEIGHTS_AT + 16 * ROWS)
 
 #ifdef __CUDACC__
 // A barrier at which this number of threads arrive at a time.
@@ -433,17 +427,13 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
 }
 // All threads wait for the n-th arrival at the barrier, counted from 0.
 DEVICE void wait_for(u64 *barrier, u32 n) {
-    asm volatile("{\n"
-                 ".reg .pred arrived;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 arrived, [%0], %1;\n"
-                 "@arrived bra done;\n"
-                 "bra again;\n"
-                 "done:\n"
-                 "}" ::"r"(shared_address(barrier)), "r"(n & 1)
-                 : "memory");
+    u32 arrived;
+    do asm volatile("{.reg .pred arrived; mbarrier.try_wait.parity.shared::cta.b64 arrived, [%1], %2; selp.u32 %0, 1, 0, arrived;}"
+                    : "=r"(arrived)
+                    : "r"(shared_address(barrier)), "r"(n & 1)
+                    : "memory");
+    while (!arrived);
 }
-#define UNROLL_BY_8 _Pragma("unroll 8")
 #else
 static void new_arrivals(u64 *barrier, u32 threads) { *barrier = threads; }
 static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
@@ -454,6 +444,21 @@ static void wait_for(u64 *barrier, u32 n) {
     (void)barrier, (void)n;
     BARRIER();
 }
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------
+// A thread block is a warpgroup. The copy engine fetches tiles, STAGES of them ahead.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define TILE_WORDS (TILE_BYTES / 4)
+// In shared memory: matrices, the last of which may be read past its end, times zeros; tiles; weights; barriers.
+#define TILES_AT MATRIX_BYTES
+#define WEIGHTS_AT (TILES_AT + STAGES * TILE_BYTES)
+#define BARRIERS_AT (WEIGHTS_AT + 16 * ROWS)
+
+#ifdef __CUDACC__
+#define UNROLL_BY_8 _Pragma("unroll 8")
+#else
 #define UNROLL_BY_8
 #endif
 
@@ -482,7 +487,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
         AWAIT_LAST();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);
     }
-    put_weights(weights, tables + MATRIX_BYTES / 4, factor, 0);
+    put_weights(weights, tables + MATRIX_BYTES / 4, factor);
     AWAIT_LAST();
     wait_for(&barriers[STAGES], 0);
 

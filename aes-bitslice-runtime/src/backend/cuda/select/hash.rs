@@ -40,7 +40,7 @@ fn find(is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
 /// clock (docs/performance.md).
 pub(crate) fn most_in_one_launch(memory_rate: u64) -> u64 {
     // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s).
-    if memory_rate < 4_000_000_000_000 { u64::MAX } else { 64 << 20 }
+    if memory_rate < 4_000_000_000_000 { u64::MAX } else { 256 << 20 }
 }
 
 /// Loads the fastest kernel for a device. Its context was entered on this thread.
