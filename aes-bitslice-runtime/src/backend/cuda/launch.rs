@@ -95,8 +95,8 @@ impl DeviceKey {
             return Ok(None);
         };
         let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
-        let is_fast = (1..=self.device().most_in_one_launch()).contains(&span.len) && span.is_aligned(0);
-        if asked.is_some() || !is_fast {
+        let Some((_, key_bits)) = self.allowed().filter(|_| asked.is_none()) else { return Ok(None) };
+        if !((1..=self.device().most_in_one_launch(key_bits)).contains(&span.len) && span.is_aligned(0)) {
             return Ok(None);
         }
         let crypt = Crypt { direction, counter, span };

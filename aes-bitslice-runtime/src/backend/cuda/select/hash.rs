@@ -6,6 +6,7 @@ use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::select::stored::KeyForm;
 use crate::base::error::Error;
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::HASHES;
@@ -37,10 +38,14 @@ fn find(is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
 
 /// The length of the longest message for which GCM in one launch is faster than counter mode and the hash in two, in bytes, on a device
 /// whose memory has this rate in bytes a second. The second launch reads the ciphertext again; but tensor cores beside the cipher lower the
-/// clock (docs/performance.md).
-pub(crate) fn most_in_one_launch(memory_rate: u64) -> u64 {
-    // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s).
-    if memory_rate < 4_000_000_000_000 { u64::MAX } else { 256 << 20 }
+/// clock (docs/performance.md), for longer where a block has more rounds.
+pub(crate) fn most_in_one_launch(memory_rate: u64, key_bits: KeyBits) -> u64 {
+    // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s), with keys of 128 and 256 bits.
+    match key_bits {
+        _ if memory_rate < 4_000_000_000_000 => u64::MAX,
+        KeyBits::Aes128 => 256 << 20,
+        KeyBits::Aes192 | KeyBits::Aes256 => 128 << 20,
+    }
 }
 
 /// Loads the fastest kernel for a device. Its context was entered on this thread.
