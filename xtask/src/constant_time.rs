@@ -7,13 +7,13 @@
 //! | kernels that are printed for a key: every preset | compiled here, to PTX and to machine code for `sm_90` |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. A key in the code is constants, which nothing
+//! What is secret in an entry point, and how it is judged, is in [`entry_points`]. A key in the code is constants, which nothing
 //! follows: there, the data is secret, and another key must give the same branches, barriers, loads, stores and shuffles in the same order.
 //! Every table kernel must be found guilty, in PTX and, where there is a disassembler, in machine code.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
-use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
 use aes_bitslice_analysis::sass::Disassembler;
+use aes_bitslice_analysis::taint::entry_points::{self, Entries, in_listing, secrets};
 use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::check::sample;
@@ -21,7 +21,7 @@ use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     ptx: bool,
     /// Also compile for these architectures, such as sm_75,sm_100
-    #[arg(long, value_delimiter = ',', value_parser = crate::secrets::architecture, conflicts_with = "ptx")]
+    #[arg(long, value_delimiter = ',', value_parser = crate::images::architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
     /// Of the kernels printed for a key, and of those in OpenCL C, one in three, chosen by AES_BITSLICE_TURN: to compile them takes longest
     #[arg(long, conflicts_with = "ptx")]
@@ -77,6 +77,16 @@ fn in_cuda(source: &str) -> Result<String> {
     let common = cuda.find(begin).context("the page of the dialect has no end")?;
     // Without shuffles, as on other vendors' devices; with them, it is the text that is stored for CUDA.
     Ok(format!("#define SHUFFLES 0\n{}\n{}{begin}{body}", sizes.join("\n"), &cuda[..common]))
+}
+
+/// Follows the secrets of these entry points through PTX.
+fn intermediate(text: &str, entries: &Entries) -> Result<Vec<Report>> {
+    entry_points::intermediate(text, entries).map_err(Error::msg)
+}
+
+/// Follows them through machine code, by its listing. `ptx` is the same kernel in PTX; empty if it has none.
+pub fn machine_code(listing: &str, entries: &Entries, ptx: &str) -> Result<Vec<Report>> {
+    entry_points::machine_code(listing, entries, ptx).map_err(Error::msg)
 }
 
 /// A line of the table that describes an analysis.
@@ -303,8 +313,10 @@ fn looks_up(
 mod tests {
     use super::*;
     use crate::files;
+    use aes_bitslice_core::argument::Argument;
     use aes_bitslice_core::entry::Entry;
     use aes_bitslice_core::signature::EntryPoint;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_stored_ptx_is_constant_time_but_for_tables() {
@@ -342,6 +354,20 @@ mod tests {
                 assert!(entries.values().any(|point| point.name == name), "{}: `{name}`", source.display());
             }
         }
+    }
+
+    /// There is no argument that no stored entry point takes.
+    #[test]
+    fn every_argument_is_taken() {
+        let (kernels, opencl) = (kernels::cuda(), kernels::opencl());
+        let of_ciphers = kernels.iter().chain(&opencl).map(|kernel| &kernel.manifest.entries);
+        let (hashes, opencl) = (kernels::cuda_hashes(), kernels::opencl_hashes());
+        let of_hashes = hashes.iter().chain(&opencl).map(|hash| &hash.manifest.entries);
+        let of_keys = of_keys();
+        let entries = of_ciphers.chain(of_hashes).chain(of_keys.iter().map(|kernel| &kernel.entries));
+        let points = entries.flat_map(|entries| entries.values());
+        let taken: BTreeSet<Argument> = points.flat_map(|point| &point.parameters).map(|one| one.name).collect();
+        assert_eq!(taken, BTreeSet::from(Argument::ALL));
     }
 
     #[test]

@@ -2,11 +2,10 @@
 //! from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
-use crate::constant_time::SAMPLE;
+use crate::constant_time::{SAMPLE, machine_code};
 use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{self, Instructions, Sass};
-use crate::secrets;
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_core::digest;
 use aes_bitslice_gen::check::sample;
@@ -37,7 +36,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["check", "report"])]
     raise: bool,
     /// The architectures to report, or also to check, such as sm_90,sm_100
-    #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "unchanged")]
+    #[arg(long, value_delimiter = ',', value_parser = architecture, requires = "unchanged")]
     arch: Vec<u32>,
 }
 
@@ -171,6 +170,12 @@ fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
     stale
 }
 
+/// An architecture by its name, such as sm_90.
+pub fn architecture(name: &str) -> Result<u32, String> {
+    let number = name.strip_prefix("sm_").unwrap_or(name).parse();
+    number.map_err(|_| "an architecture is written as sm_90".into())
+}
+
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
@@ -293,7 +298,7 @@ fn compile_one(
                 let listing = disassembler.list(&compiled.image)?;
                 let ptx = images.values().next().map_or("", |ptx: &Vec<u8>| str::from_utf8(ptx).unwrap_or_default());
                 if let Some(entries) = &kernel.constant_time {
-                    secrets::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
+                    machine_code(&listing, entries, ptx).with_context(|| target.name())?;
                 }
                 if is_stored {
                     cost.sass.insert(target.name(), sass::count(&listing));

@@ -7,7 +7,7 @@
 //! | `gen --device-header` | [`device_header`] | the cipher as a header for kernels of other programs |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
-//! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
+//! | `constant-time` | [`constant_time`] | that kernels called constant-time are: secrets are followed through PTX and machine code |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `benchmarks` | [`benchmarks`] | BENCHMARKS.md, the README's table and their plot, printed from measured figures |
@@ -56,7 +56,6 @@ mod papers;
 mod sass;
 mod scratch;
 mod search;
-mod secrets;
 mod signals;
 mod stored;
 mod test;

@@ -1,5 +1,6 @@
 //! Whether code for NVIDIA's GPUs is constant-time: taint analysis of PTX ([`ptx`]) and of machine code as the disassembler prints it
-//! ([`sass`]). It knows nothing of AES; [`Secrets`] says what is secret, by bytes of parameters.
+//! ([`sass`]). These two know nothing of AES: [`Secrets`] says what is secret, by bytes of parameters. [`entry_points`] derives it from a
+//! kernel's manifest, and judges.
 //!
 //! # What is secret
 //!
@@ -47,6 +48,7 @@
 //!   accesses to the same addresses: only addresses decide lines, banks and conflicts.
 //! - Power, faults, and what a compiler later makes of PTX are out of scope: machine code is analysed itself where it is stored.
 
+pub mod entry_points;
 mod finding;
 pub mod ptx;
 pub mod sass;
