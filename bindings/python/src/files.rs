@@ -24,6 +24,7 @@ use pyo3::types::{PyBytes, PyString};
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -219,7 +220,7 @@ fn run(
     refuse_same(source, destination)?;
     let like = match &input {
         Source::File { file, path, .. } => Like::file(file.file()).map_err(of_path(path))?,
-        Source::Object { .. } => Like::object(source),
+        Source::Object { .. } => Like::object(source)?,
     };
     let mut output = Destination::of(destination, overwrite, &like)?;
     guarded(|| {
@@ -310,6 +311,14 @@ impl Source {
         match self {
             Self::File { file, .. } => file.may_wait(),
             Self::Object { may_wait, .. } => *may_wait,
+        }
+    }
+
+    /// The descriptor of the file that the data comes from, if it is known.
+    pub fn descriptor(&self, py: Python<'_>) -> Option<u32> {
+        match self {
+            Self::File { file, .. } => file.file().as_raw_fd().try_into().ok(),
+            Self::Object { object, .. } => object.descriptor(py),
         }
     }
 
