@@ -59,9 +59,9 @@ pub enum Error {
     /// An empty passphrase.
     #[error("the passphrase is empty")]
     EmptyPassphrase,
-    /// A new passphrase that is not one line of text.
-    #[error("a passphrase is one line of text, and this has a line end or a NUL byte: leave that out")]
-    PassphraseLines,
+    /// A new passphrase that is not one line of plain text in UTF-8.
+    #[error("a new passphrase is one line of text in UTF-8, so that every program can give it, and this {0}")]
+    PassphraseText(&'static str),
     /// Parameters of Argon2id out of bounds.
     #[error(
         "the passphrase is to be stretched with {0}, which is out of bounds: 8 KiB of memory for each lane to 2 GiB, 1 to 64 passes, 1 to 64 lanes"

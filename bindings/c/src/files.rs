@@ -24,7 +24,7 @@ use tempfile::NamedTempFile;
 pub struct Secret {
     /// A key of 256 bits.
     pub key: *const KeyHandle,
-    /// A passphrase of `passphrase_len` bytes. It takes a quarter of a second and 64 MiB of memory to become a key.
+    /// A passphrase of `passphrase_len` bytes; a new one is one line of text in UTF-8. It takes a quarter of a second and 64 MiB of memory to become a key.
     pub passphrase: *const u8,
     /// Bytes of the passphrase.
     pub passphrase_len: usize,
@@ -593,7 +593,7 @@ fn about(source: &Source, error: Error) -> Failure {
     let file = name.and_then(|name| path(name).ok());
     let name = name.map(CStr::to_string_lossy);
     let of = match (&error, name) {
-        (Error::Io(_) | Error::EmptyPassphrase, _) => String::new(),
+        (Error::Io(_) | Error::EmptyPassphrase | Error::PassphraseText(_), _) => String::new(),
         (Error::KeyLength(_) | Error::XtsKey, _) => "`key`: ".into(),
         (_, Some(name)) => format!("`{name}`: "),
         (_, None) => String::new(),

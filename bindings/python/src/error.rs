@@ -105,7 +105,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
     };
     let text = match (&error, source) {
         (Seal::KeyLength(_) | Seal::XtsKey, _) => format!("key: {text}"),
-        (Seal::EmptyPassphrase | Seal::PassphraseLines, _) | (_, None) => text,
+        (Seal::EmptyPassphrase | Seal::PassphraseText(_), _) | (_, None) => text,
         (_, Some(path)) => format!("{}: {text}", path.display()),
     };
     match error {
@@ -116,7 +116,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
         Seal::KeyLength(_)
         | Seal::XtsKey
         | Seal::EmptyPassphrase
-        | Seal::PassphraseLines
+        | Seal::PassphraseText(_)
         | Seal::PassphraseCost(_)
         | Seal::Range { .. }
         | Seal::Keyset(_)

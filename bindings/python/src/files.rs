@@ -36,7 +36,7 @@ use zeroize::Zeroizing;
 /// If `write` of a raw file object (`io.RawIOBase`) returns None, it would block, and `BlockingIOError` is raised: give
 /// blocking files. From any other file object, None means that everything was written.
 /// key: of 256 bits. Give one of key, passphrase and keyset.
-/// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are.
+/// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are: one line of text in UTF-8.
 /// keyset: a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
 /// associated_data: authenticated with a Tink stream.
 /// overwrite: whether a file may be replaced; else `FileExistsError`.
