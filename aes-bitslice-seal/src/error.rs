@@ -29,6 +29,9 @@ pub enum Error {
     /// Not a sealed file, but it begins with the length of a header, like a Tink stream.
     #[error("this is not a sealed file; it may be a Tink stream")]
     LikeTink,
+    /// A file that `openssl enc` made from a password.
+    #[error("this is not a sealed file: it {0}")]
+    OfOpenssl(&'static str),
     /// A sealed file where a Tink stream is needed.
     #[error("this is a sealed file, and not a Tink stream alone")]
     Sealed,

@@ -14,7 +14,7 @@ use crate::error::Error;
 #[cfg(feature = "cuda")]
 use crate::gpus::Gpus;
 use crate::places::Places;
-use crate::start::{PREFIX, is_sealed, stream_header_bytes};
+use crate::start::{PREFIX, is_sealed, of_openssl, stream_header_bytes};
 use aes_bitslice_runtime::{Backend, Cipher, DERIVED, Engine, Key, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -69,6 +69,9 @@ impl StreamKey {
     ) -> Result<Stream, Error> {
         if is_sealed(header) {
             return Err(Error::Sealed);
+        }
+        if let Some(how) = of_openssl(header) {
+            return Err(Error::OfOpenssl(how));
         }
         if header.len() != self.header_bytes() || usize::from(header[0]) != header.len() {
             return Err(Error::CutOff("it does not begin with a header, or is cut off"));

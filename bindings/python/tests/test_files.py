@@ -111,6 +111,13 @@ def test_passphrases():
             opened_from(io.BytesIO(sealed.getvalue()), passphrase=refused)
 
 
+@pytest.mark.parametrize("start, option", [(b"Salted__", "-d"), (b"U2FsdGVkX1", "-d -a")])
+def test_what_openssl_makes_of_a_password_is_told(key, start, option):
+    for secret in [{"key": key}, {"passphrase": "words"}]:
+        with pytest.raises(Error, match=f"not a sealed file: it begins with `Salted__`.*: decrypt it with `openssl enc {option}`$"):
+            aes_bitslice.open_bytes(start + bytes(100), **secret)
+
+
 def test_what_was_changed_is_refused_and_leaves_no_file(key, tmp_path):
     sealed = tmp_path / "sealed"
     aes_bitslice.seal(io.BytesIO(os.urandom(3_000_000)), sealed, key=key)
