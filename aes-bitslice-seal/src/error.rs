@@ -111,9 +111,15 @@ impl Error {
     #[doc(hidden)]
     #[must_use]
     pub fn may_be_of_what_follows(&self) -> bool {
-        matches!(self, Self::Damaged { .. } | Self::CutOff(_) | Self::NoKeyOpens)
+        match self {
+            Self::CutOff(why) => *why != NO_HEADER,
+            _ => matches!(self, Self::Damaged { .. } | Self::NoKeyOpens),
+        }
     }
 }
+
+/// Why a stream is damaged that fails before its first segment, whatever follows.
+pub(crate) const NO_HEADER: &str = "it does not begin with a header, or is cut off";
 
 /// What to do where the system's words are that a resource is unavailable.
 fn on_threads(error: &io::Error) -> &'static str {

@@ -188,6 +188,8 @@ static void memory_and_functions(void)
     REFUSED(AES_BITSLICE_UNAUTHENTICATED, "segment 2 is damaged", aes_bitslice_message_bytes(engine, &secret, &cut, &length));
     CHECK(is_zero(opened, ROOM));
     sealed[bytes - 1] ^= 1;
+    const aes_bitslice_source longer = from(sealed, bytes + 1);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "goes on after the sealed data, give a `memory`", aes_bitslice_open(engine, &secret, &longer, 0, UINT64_MAX, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "too small: it has 2499999 bytes", aes_bitslice_open(engine, &secret, &cut, 0, UINT64_MAX, &small, NULL));
     CHECK(is_zero(opened, ROOM));
 

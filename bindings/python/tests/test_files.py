@@ -118,6 +118,19 @@ def test_what_openssl_makes_of_a_password_is_told(key, start, option):
             aes_bitslice.open_bytes(start + bytes(100), **secret)
 
 
+def test_what_to_do_is_said_where_a_source_may_go_on_after_its_message(key, tmp_path):
+    longer = aes_bitslice.seal_bytes(b"a message", key=key) + b"and more"
+    (tmp_path / "longer").write_bytes(longer)
+    for work in [
+        lambda: aes_bitslice.open(tmp_path / "longer", tmp_path / "out", key=key),
+        lambda: aes_bitslice.SealedFile(io.BytesIO(longer), key=key),
+        lambda: aes_bitslice.open_bytes(longer, key=key),
+    ]:
+        with pytest.raises(AuthenticationError, match=r"; if the source goes on after the sealed data, give that alone: a slice, or an io.BytesIO of one$"):
+            work()
+    assert aes_bitslice.open_bytes(longer[:-8], key=key) == b"a message"
+
+
 def test_what_was_changed_is_refused_and_leaves_no_file(key, tmp_path):
     sealed = tmp_path / "sealed"
     aes_bitslice.seal(io.BytesIO(os.urandom(3_000_000)), sealed, key=key)
