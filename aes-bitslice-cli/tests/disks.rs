@@ -152,6 +152,23 @@ fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
     assert!(opened == message(MESSAGE)[..1000]);
 }
 
+/// It is the only word of it.
+#[test]
+fn a_length_is_told_even_if_no_warnings_are_wanted() {
+    let folder = folder();
+    let Some(disk) = Disk::new(&folder, "disk", 4 << 20) else { return };
+    let device = &disk.device;
+    for line in [
+        format!("RUN seal -q -b cpu --key-env KEY --force -o {device} in"),
+        format!("RUN seal -q -b cpu --key-env KEY in 1<>{device}"),
+    ] {
+        let (_, told) = run(&folder, &line, 0);
+        assert_eq!(told.lines().count(), 1, "{told}");
+        let line = format!("RUN open -q -b cpu --key-env KEY --length {} {device}", length_in(&told));
+        assert!(run(&folder, &line, 0).0 == message(MESSAGE));
+    }
+}
+
 /// What fills a disk needs no length, and what does not fit changes nothing.
 #[test]
 fn a_disk_that_is_full_or_too_small() {
