@@ -80,12 +80,15 @@ pub fn seal(
 /// first nine bytes are not those of a sealed file of this version. Then no file appears; a file object has received the true
 /// beginning of the message.
 #[pyfunction]
-#[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None))]
+#[pyo3(
+    signature = (source, destination = None, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None),
+    text_signature = "(source, destination, *, key=None, passphrase=None, keyset=None, associated_data=None, range=None, overwrite=False, engine=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
 pub fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    destination: &Bound<'_, PyAny>,
+    destination: Option<&Bound<'_, PyAny>>,
     key: Option<Py<Key>>,
     passphrase: Option<&Bound<'_, PyAny>>,
     keyset: Option<&str>,
@@ -94,6 +97,13 @@ pub fn open(
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
+    // Python's own `open` has none.
+    let destination = destination.ok_or_else(|| {
+        PyTypeError::new_err(
+            "destination is missing: give a path, or a file object that bytes are written to; SealedFile(source, key=key) is a file object \
+             that reads the message, and open_bytes(data, key=key) returns that of sealed bytes",
+        )
+    })?;
     let secret = FileSecret::of(key, passphrase, keyset, associated_data)?;
     let range = range.map(|(start, end)| (Limit::Included(start), end.map_or(Limit::Unbounded, Limit::Excluded)));
     run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {

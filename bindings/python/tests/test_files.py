@@ -131,6 +131,12 @@ def test_what_to_do_is_said_where_a_source_may_go_on_after_its_message(key, tmp_
     assert aes_bitslice.open_bytes(longer[:-8], key=key) == b"a message"
 
 
+def test_who_opens_without_a_destination_is_told_what_reads(key, tmp_path):
+    aes_bitslice.seal(io.BytesIO(b"a message"), tmp_path / "sealed", key=key)
+    with pytest.raises(TypeError, match=r"^destination is missing: give a path, .*; SealedFile\(source, key=key\) is a file object"):
+        aes_bitslice.open(tmp_path / "sealed", key=key)
+
+
 def test_what_was_changed_is_refused_and_leaves_no_file(key, tmp_path):
     sealed = tmp_path / "sealed"
     aes_bitslice.seal(io.BytesIO(os.urandom(3_000_000)), sealed, key=key)
