@@ -6,7 +6,7 @@ use aes_bitslice_runtime::{Key, KeyBits};
 use zeroize::Zeroizing;
 
 use crate::args::key::KeygenArgs;
-use crate::error::{Error, Exit, Result, warn};
+use crate::error::{Error, Exit, Result};
 use crate::output::{Options, Target};
 
 /// Writes a key of `--bits` bits, or two for XTS, from the operating system's generator as hexadecimal digits and a newline.
@@ -21,6 +21,6 @@ pub fn run(args: &KeygenArgs) -> Result<()> {
     encoded.map_err(|error| Error::new(Exit::Failure, format!("the key cannot be written: {error}")))?;
     let output = Target::check(Some(&args.output), None, Options { force: false, private: true })?.open()?;
     output.writer()?.write_all(&text).map_err(|error| output.error(&error))?;
-    output.finish()?.iter().for_each(|warning| warn(warning));
+    output.finish()?.show(false);
     Ok(())
 }

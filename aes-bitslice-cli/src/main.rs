@@ -42,7 +42,7 @@
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
-//! | [`input`], [`output`], [`standard`], [`foreign`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
 //! | [`descriptors`] | which files were open at the start |
 //! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use an existing file |
 //! | [`core_dumps`] | no core dumps of a process that has keys |
@@ -65,7 +65,6 @@ mod crypt;
 mod descriptors;
 mod engine;
 mod error;
-mod foreign;
 mod info;
 mod input;
 mod keygen;

@@ -11,7 +11,7 @@ use aes_bitslice_seal::naming::Numbered;
 use crate::args::crypt::CryptArgs;
 use crate::args::iv::Iv;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result, note, warn};
+use crate::error::{Error, Exit, Result, note};
 use crate::input::{self, Input};
 use crate::method::Method;
 use crate::output::{Options, Target};
@@ -79,7 +79,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let mut failures = Vec::new();
     pool::run(all, workers, open, |job, outcome| {
         bar.suspend(|| match outcome {
-            Ok(warnings) => warnings.iter().filter(|_| !args.quiet).for_each(|warning| warn(warning)),
+            Ok(remarks) => remarks.show(args.quiet),
             Err(error) => failures.push(error.naming(&names[job]).show()),
         });
         ControlFlow::Continue(())

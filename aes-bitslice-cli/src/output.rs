@@ -11,7 +11,7 @@ use aes_bitslice_core::sync::sync;
 use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, folder_of};
 
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
 use crate::{standard, text};
@@ -76,6 +76,26 @@ impl Disk {
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(start))?;
         Ok(Some(Disk { start, length }))
+    }
+}
+
+/// What a user has to know of a complete output.
+#[derive(Debug, Default, PartialEq)]
+pub struct Remarks {
+    /// Without this, it cannot be read: it is shown even if the user wants no warnings.
+    needed: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Remarks {
+    /// Adds a warning, if there is one.
+    pub fn extend(&mut self, warning: Option<String>) {
+        self.warnings.extend(warning);
+    }
+
+    /// Prints them; for a `quiet` command only what is needed.
+    pub fn show(&self, quiet: bool) {
+        self.needed.iter().chain(self.warnings.iter().filter(|_| !quiet)).for_each(|remark| warn(remark));
     }
 }
 
@@ -289,8 +309,8 @@ impl Output {
         Error::io(format!("cannot write {}", self.name), error)
     }
 
-    /// Finishes when everything is written: syncs it to the disk, and gives a file its name. Returns warnings.
-    pub fn finish(self) -> Result<Vec<String>> {
+    /// Finishes when everything is written: syncs it to the disk, and gives a file its name.
+    pub fn finish(self) -> Result<Remarks> {
         let Output { name, sink } = self;
         let failed = |error: &io::Error| Error::io(format!("cannot write {name}"), error);
         let (scratch, path, force, old) = match sink {
@@ -299,17 +319,16 @@ impl Output {
                     // A pipe or a terminal has nothing to sync.
                     sync(&file).map_err(|error| failed(&error))?;
                 }
-                let Some(Disk { start, length }) = disk else { return Ok(Vec::new()) };
+                let Some(Disk { start, length }) = disk else { return Ok(Remarks::default()) };
                 let end = file.stream_position().map_err(|error| failed(&error))?;
                 let bytes = end.saturating_sub(start);
-                return Ok(if end < length {
-                    vec![format!(
+                let needed = (end < length).then(|| {
+                    format!(
                         "{name} is a disk of {length} bytes, and nothing marks there where the output ends: note that it has {bytes} bytes; a \
                          command that reads it takes --length {bytes}"
-                    )]
-                } else {
-                    Vec::new()
+                    )
                 });
+                return Ok(Remarks { needed, ..Remarks::default() });
             }
             Sink::File { scratch, path, force, old } => (scratch, path, force, old),
         };
@@ -335,7 +354,7 @@ impl Output {
         let of_folder =
             of_folder.map(|error| format!("{name} is complete, but its folder could not be synced: {error}"));
         warnings.extend(of_folder);
-        Ok(warnings)
+        Ok(Remarks { needed: None, warnings })
     }
 }
 

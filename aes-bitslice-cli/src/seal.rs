@@ -18,13 +18,15 @@ use crate::args::seal::{Bytes, Format, IT_ASKS, OpenArgs, SealArgs, SecretArgs};
 use crate::context::Context;
 use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result, warn};
-use crate::foreign::of_openssl;
 use crate::input::Input;
 use crate::output::{self, Options, Target};
 use crate::pipeline::source::Source;
 use crate::segments::{Segments, explain};
 use crate::terminal::Terminal;
 use crate::{keys, secret, segments, single, standard, text};
+
+/// What to do if the input is no disk, and may be longer than its data.
+const IF_LONGER: &str = "if it goes on after the sealed data, give their number of bytes with --length";
 
 /// Seals as the options say.
 pub fn seal(args: &SealArgs) -> Result<()> {
@@ -87,12 +89,7 @@ fn start(input: &mut Input, bytes: usize) -> Result<Cow<'_, [u8]>> {
     if input.peek(1)?.is_empty() {
         Err(Error::new(Exit::Failure, format!("{}: it is empty, and so not a sealed file", input.name)))
     } else {
-        let name = input.name.clone();
-        let start = input.peek(bytes)?;
-        match of_openssl(&start) {
-            Some(other) => Err(Error::new(Exit::Failure, format!("{name} {other}"))),
-            None => Ok(start),
-        }
+        input.peek(bytes)
     }
 }
 
@@ -147,7 +144,8 @@ fn run(
     }
     let mut input = Input::open(args.input.as_deref())?;
     input.limit(args.length)?;
-    let if_longer = if args.length.is_none() { input.if_longer() } else { None };
+    let if_longer = input.if_longer().unwrap_or_else(|| IF_LONGER.into());
+    let if_longer = args.length.is_none().then_some(if_longer);
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
     // Before a passphrase is typed, report what is wrong with the files, or that none is needed.

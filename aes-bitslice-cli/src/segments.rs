@@ -207,7 +207,7 @@ pub fn explain(name: &str, error: SealError) -> Error {
         SealError::KeyLength(_)
         | SealError::XtsKey
         | SealError::EmptyPassphrase
-        | SealError::PassphraseLines
+        | SealError::PassphraseText(_)
         | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
         SealError::WrongKey | SealError::WrongPassphrase | SealError::NeedsPassphrase | SealError::NeedsKey => {
             Error::new(Exit::Key, format!("{name}: {error}{advice}"))

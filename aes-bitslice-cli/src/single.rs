@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::context::Context;
-use crate::error::{Error, Exit, Result, warn};
+use crate::error::{Error, Exit, Result};
 use crate::output::Output;
 use crate::pipeline::pool;
 use crate::pipeline::source::Source;
@@ -37,8 +37,8 @@ pub fn run(
     };
     let mut end = Ok(());
     pool::run(1, workers, open, |_, outcome| match outcome {
-        Ok(warnings) => {
-            bar.suspend(|| warnings.iter().filter(|_| !quiet).for_each(|warning| warn(warning)));
+        Ok(remarks) => {
+            bar.suspend(|| remarks.show(quiet));
             ControlFlow::Continue(())
         }
         Err(error) => {

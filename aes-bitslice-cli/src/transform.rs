@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Direction};
-use aes_bitslice_seal::is_sealed;
+use aes_bitslice_seal::{is_sealed, of_openssl};
 
 use crate::args::iv::Iv;
 use crate::chunk::{BLOCK, Chunk};
 use crate::error::{Error, Exit, Result};
-use crate::foreign::of_openssl;
 use crate::input::Input;
 use crate::method::Method;
 use crate::modes::mode::Place;
@@ -40,6 +39,10 @@ pub trait OnChunks: Send + Sync {
     fn apply(&self, chunk: &Chunk, before: Option<[u8; BLOCK]>, memory: &mut [u8], name: &str) -> Result<Range<usize>>;
 }
 
+/// What else decrypts a file that `openssl enc` made from a password, if it is not in base64.
+const OR_BY_ITS_KEY: &str =
+    "; or have `openssl enc -d -P` print its key and IV, leave out its first 16 bytes (`tail -c +17`), and give these";
+
 /// A mode of operation for one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
@@ -56,9 +59,10 @@ impl Transform {
         if method.direction == Direction::Decrypt {
             let start = input.peek(BLOCK)?;
             let other = if is_sealed(&start) {
-                Some("is a sealed file: open it with `aes-bitslice open`")
+                Some("is a sealed file: open it with `aes-bitslice open`".to_owned())
             } else {
                 of_openssl(&start)
+                    .map(|how| how.to_owned() + if start.starts_with(b"Salted__") { OR_BY_ITS_KEY } else { "" })
             };
             if let Some(other) = other {
                 return Err(Error::new(Exit::InputOutput, format!("{} {other}", input.name)));

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Folder, IV, KEYS, PROGRAM, is_root, message, pipe, said, shell, skipped};
+use common::{Folder, IV, KEYS, PROGRAM, is_root, message, pipe, said, shell, skipped, strace};
 
 /// A loop device on a file of this many bytes; detached when dropped.
 struct Disk {
@@ -152,6 +152,43 @@ fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
     assert!(opened == message(MESSAGE)[..1000]);
 }
 
+/// It is the only word of it.
+#[test]
+fn a_length_is_told_even_if_no_warnings_are_wanted() {
+    let folder = folder();
+    let Some(disk) = Disk::new(&folder, "disk", 4 << 20) else { return };
+    let device = &disk.device;
+    for line in [
+        format!("RUN seal -q -b cpu --key-env KEY --force -o {device} in"),
+        format!("RUN seal -q -b cpu --key-env KEY in 1<>{device}"),
+    ] {
+        let (_, told) = run(&folder, &line, 0);
+        assert_eq!(told.lines().count(), 1, "{told}");
+        let line = format!("RUN open -q -b cpu --key-env KEY --length {} {device}", length_in(&told));
+        assert!(run(&folder, &line, 0).0 == message(MESSAGE));
+    }
+}
+
+#[test]
+fn a_disk_is_synced() {
+    let folder = folder();
+    let Some(disk) = Disk::new(&folder, "disk", 4 << 20) else { return };
+    let device = &disk.device;
+    for line in [
+        format!("RUN seal -b cpu --key-env KEY --force -o {device} in"),
+        format!("RUN seal -b cpu --key-env KEY in 1<>{device}"),
+    ] {
+        let Some(mut strace) = strace("-y -e trace=fsync -o log") else { return };
+        strace.args(["sh", "-c", &line.replace("RUN", PROGRAM)]).current_dir(&folder).env("KEY", KEYS[2]);
+        let output = strace.output().unwrap();
+        assert!(output.status.success(), "{line}: {output:?}");
+        let log = fs::read_to_string(folder.join("log")).unwrap();
+        let synced =
+            |call: &str| call.contains("fsync(") && call.contains(&format!("<{device}")) && call.ends_with("= 0");
+        assert!(log.lines().any(synced), "{line}: {log}");
+    }
+}
+
 /// What fills a disk needs no length, and what does not fit changes nothing.
 #[test]
 fn a_disk_that_is_full_or_too_small() {
@@ -203,6 +240,13 @@ fn a_length_counts_from_where_standard_output_stands() {
     let line = format!("exec 1<>{device} 3</dev/zero; {skip} <&3; RUN seal -b cpu --key-env KEY in");
     let (_, told) = run(&folder, &line, 0);
     let length = length_in(&told);
+    // The room counts from there, too.
+    let before = disk.bytes();
+    let line = format!("exec 1<>{device} 3</dev/zero; {skip} <&3; RUN encrypt -b cpu --key-env KEY -m ecb big");
+    folder.write("big", message(4 << 20));
+    let (_, told) = run(&folder, &line, 4);
+    assert!(told.contains("it has room for 4192768 bytes, and the output has 4194304"), "{told}");
+    assert!(disk.bytes() == before);
     let line = format!("exec <{device}; {skip} >/dev/null; RUN open -b cpu --key-env KEY --length {length}");
     assert!(run(&folder, &line, 0).0 == message(MESSAGE));
 }
@@ -217,7 +261,9 @@ fn files_with_something_after_their_message() {
     let length = fs::metadata(&file).unwrap().len();
     fs::OpenOptions::new().write(true).open(&file).unwrap().write_all_at(&[0; 5000], length).unwrap();
     let (_, told) = run(&folder, &format!("RUN open {options} sealed"), 1);
-    assert!(told.contains("is damaged"), "{told}");
+    let advice = "is damaged: the file was changed, cut off or extended, in this segment or after it; if it goes on after the sealed data, give \
+                  their number of bytes with --length";
+    assert!(told.trim_end().ends_with(advice), "{told}");
     for line in [
         format!("RUN open {options} --length {length} sealed"),
         format!("RUN open {options} --length {length} --range .. <sealed"),
@@ -226,7 +272,8 @@ fn files_with_something_after_their_message() {
         assert!(opened == message(MESSAGE) && told.is_empty(), "{told}");
     }
     // A shorter length is a cut, and one that only a pipe has is not known.
-    run(&folder, &format!("RUN open {options} --length {} sealed", length - 1), 1);
+    let (_, told) = run(&folder, &format!("RUN open {options} --length {} sealed", length - 1), 1);
+    assert!(!told.contains("--length"), "{told}");
     let (_, told) = run(&folder, &format!("cat sealed | RUN open {options} --length {length}"), 4);
     assert!(told.contains("`head -c 2098"), "{told}");
     let (_, told) = run(&folder, &format!("RUN decrypt {options} -m ctr --length 15 in"), 4);

@@ -29,6 +29,9 @@ pub enum Error {
     /// Not a sealed file, but it begins with the length of a header, like a Tink stream.
     #[error("this is not a sealed file; it may be a Tink stream")]
     LikeTink,
+    /// A file that `openssl enc` made from a password.
+    #[error("this is not a sealed file: it {0}")]
+    OfOpenssl(&'static str),
     /// A sealed file where a Tink stream is needed.
     #[error("this is a sealed file, and not a Tink stream alone")]
     Sealed,
@@ -59,9 +62,9 @@ pub enum Error {
     /// An empty passphrase.
     #[error("the passphrase is empty")]
     EmptyPassphrase,
-    /// A new passphrase that is not one line of text.
-    #[error("a passphrase is one line of text, and this has a line end or a NUL byte: leave that out")]
-    PassphraseLines,
+    /// A new passphrase that is not one line of plain text in UTF-8.
+    #[error("a new passphrase is one line of text in UTF-8, so that every program can give it, and this {0}")]
+    PassphraseText(&'static str),
     /// Parameters of Argon2id out of bounds.
     #[error(
         "the passphrase is to be stretched with {0}, which is out of bounds: 8 KiB of memory for each lane to 2 GiB, 1 to 64 passes, 1 to 64 lanes"
@@ -108,9 +111,15 @@ impl Error {
     #[doc(hidden)]
     #[must_use]
     pub fn may_be_of_what_follows(&self) -> bool {
-        matches!(self, Self::Damaged { .. } | Self::CutOff(_) | Self::NoKeyOpens)
+        match self {
+            Self::CutOff(why) => *why != NO_HEADER,
+            _ => matches!(self, Self::Damaged { .. } | Self::NoKeyOpens),
+        }
     }
 }
+
+/// Why a stream is damaged that fails before its first segment, whatever follows.
+pub(crate) const NO_HEADER: &str = "it does not begin with a header, or is cut off";
 
 /// What to do where the system's words are that a resource is unavailable.
 fn on_threads(error: &io::Error) -> &'static str {

@@ -15,7 +15,7 @@
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
-use crate::start::{MAGIC, VERSION, is_like_stream, is_sealed};
+use crate::start::{MAGIC, VERSION, is_like_stream, is_sealed, of_openssl};
 use sha2::{Digest, Sha256};
 
 /// Bytes of a header.
@@ -49,7 +49,11 @@ impl Header {
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Error> {
         if !is_sealed(bytes) {
-            return Err(if is_like_stream(bytes) { Error::LikeTink } else { Error::NotSealed });
+            return Err(match of_openssl(bytes) {
+                Some(how) => Error::OfOpenssl(how),
+                None if is_like_stream(bytes) => Error::LikeTink,
+                None => Error::NotSealed,
+            });
         }
         match bytes.get(8) {
             Some(&VERSION) => {}
@@ -98,6 +102,7 @@ mod tests {
         assert!(versions[1..].iter().all(|error| error.contains("use a newer program")), "{versions:?}");
         assert!(matches!(Header::parse(b"something else"), Err(Error::NotSealed)));
         assert!(matches!(Header::parse(b""), Err(Error::NotSealed)));
+        assert!(matches!(Header::parse(b"Salted__12345678"), Err(Error::OfOpenssl(_))));
         for length in [24, 40] {
             assert!(matches!(Header::parse(&[length]), Err(Error::LikeTink)));
         }

@@ -74,3 +74,6 @@ pub use sealed::{message_bytes, open, open_range, seal, seal_with};
 pub use sealing::{Opening, Sealing};
 pub use secret::Secret;
 pub use start::is_sealed;
+/// For the command line.
+#[doc(hidden)]
+pub use start::of_openssl;

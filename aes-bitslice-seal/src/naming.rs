@@ -90,7 +90,9 @@ impl Numbered {
         // Linux follows no more links.
         for _ in 0..40 {
             let folder = fs::canonicalize(folder_of(&path)).ok()?;
-            let number = || path.file_name()?.to_str()?.parse().ok();
+            // Each has one name: there is no `01` and no `+1`.
+            let is_its_name = |number: &usize| path.file_name().is_some_and(|name| *name == *number.to_string());
+            let number = || path.file_name()?.to_str()?.parse().ok().filter(is_its_name);
             let is_ours = |own: PathBuf| folder.starts_with(own);
             let is_list = folder.ends_with("fd") && (folder.starts_with("/proc") || folder == Path::new("/dev/fd"));
             if is_list && let Some(number) = number() {
@@ -138,6 +140,8 @@ mod tests {
         for name in ["fd/1", "1", "nothing/1", "loop"] {
             assert_eq!(Numbered::of(&at(name)), None, "{name}");
         }
-        assert_eq!(Numbered::of(Path::new("/dev/null")), None);
+        for name in ["/dev/null", "/dev/fd/01", "/dev/fd/+1", "/proc/self/fd/00"] {
+            assert_eq!(Numbered::of(Path::new(name)), None, "{name}");
+        }
     }
 }

@@ -25,19 +25,16 @@ use zeroize::Zeroizing;
 pub enum Secret<'a> {
     /// A key of 256 bits.
     Key(&'a Key),
-    /// A passphrase, from which Argon2id makes a key: slowly and with much memory, so that trying many is expensive. A new one that
-    /// is text is one line: it has no LF, CR or NUL.
+    /// A passphrase, from which Argon2id makes a key: slowly and with much memory, so that trying many is expensive. A new one is
+    /// one line of text in UTF-8: without a byte order mark, LF, CR and NUL.
     Passphrase(&'a [u8]),
 }
 
 impl Secret<'_> {
     /// A new header for this secret, and the key of the stream after it.
     pub(crate) fn header(self, cost: PassphraseCost) -> Result<(Header, StreamKey), Error> {
-        // A file of the passphrase, of which the command line reads the first line, could not have it. For what was sealed with one, it opens.
-        if let Secret::Passphrase(text) = self
-            && std::str::from_utf8(text).is_ok_and(|text| text.contains(['\n', '\r', '\0']))
-        {
-            return Err(Error::PassphraseLines);
+        if let Secret::Passphrase(passphrase) = self {
+            one_line(passphrase)?;
         }
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
@@ -69,6 +66,17 @@ impl Secret<'_> {
             Secret::Passphrase(passphrase) => cost.unwrap_or_default().stretch(passphrase, salt),
         }
     }
+}
+
+/// Refuses a new passphrase that the command line could not have from a file, of which it reads the first line. Others open what was sealed
+/// with them.
+fn one_line(passphrase: &[u8]) -> Result<(), Error> {
+    Err(Error::PassphraseText(match std::str::from_utf8(passphrase) {
+        Err(_) => "is not UTF-8: give text that is encoded so",
+        Ok(text) if text.starts_with('\u{feff}') => "begins with a byte order mark: leave that out",
+        Ok(text) if text.contains(['\n', '\r', '\0']) => "has a line end or a NUL byte: leave that out",
+        Ok(_) => return Ok(()),
+    }))
 }
 
 fn derive(secret: &[u8], salt: &[u8; 32]) -> ([u8; 32], StreamKey) {

@@ -10,11 +10,11 @@
 //! All segments except the last have the same length on disk; the first includes the header. Source: "AES-GCM-HKDF Streaming AEAD" in
 //! Tink's documentation.
 
-use crate::error::Error;
+use crate::error::{Error, NO_HEADER};
 #[cfg(feature = "cuda")]
 use crate::gpus::Gpus;
 use crate::places::Places;
-use crate::start::{PREFIX, is_sealed, stream_header_bytes};
+use crate::start::{PREFIX, is_sealed, of_openssl, stream_header_bytes};
 use aes_bitslice_runtime::{Backend, Cipher, DERIVED, Engine, Key, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -70,8 +70,11 @@ impl StreamKey {
         if is_sealed(header) {
             return Err(Error::Sealed);
         }
+        if let Some(how) = of_openssl(header) {
+            return Err(Error::OfOpenssl(how));
+        }
         if header.len() != self.header_bytes() || usize::from(header[0]) != header.len() {
-            return Err(Error::CutOff("it does not begin with a header, or is cut off"));
+            return Err(Error::CutOff(NO_HEADER));
         }
         let (salt, prefix) = header[1..].split_at(self.derived_bytes);
         let mut key = Zeroizing::new(vec![0; self.derived_bytes]);

@@ -176,11 +176,16 @@ fn a_new_file_has_the_same_fields_and_other_random_bytes() {
             assert!(one[part.clone()] != two[part.clone()] && one[part.clone()] != kept[part.clone()], "{part:?}");
         }
     }
-    // One format is told from the other.
+    // One format is told from the other, and both from what OpenSSL makes of a password.
     let sealed = file("v1-key-1.sealed");
     let keyset = Keyset::of_key(&key).unwrap();
     let as_tink = tink::decrypt(&engine(), &keyset, b"", &sealed[..], vec![]);
     assert!(matches!(as_tink, Err(Error::Sealed)), "{as_tink:?}");
     let as_sealed = open(&engine(), Secret::Key(&key), &file("key-1.tink")[..], vec![]);
     assert!(matches!(as_sealed, Err(Error::LikeTink)), "{as_sealed:?}");
+    let salted = [&b"Salted__"[..], &[7; 40]].concat();
+    let as_tink = tink::decrypt(&engine(), &keyset, b"", &salted[..], vec![]);
+    assert!(matches!(as_tink, Err(Error::OfOpenssl(_))), "{as_tink:?}");
+    let as_sealed = open(&engine(), Secret::Key(&key), &salted[..], vec![]);
+    assert!(matches!(as_sealed, Err(Error::OfOpenssl(_))), "{as_sealed:?}");
 }

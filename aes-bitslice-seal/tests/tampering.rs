@@ -208,9 +208,19 @@ fn wrong_secrets_are_told_apart_from_damage() {
     assert!(matches!(open(Secret::Key(&two), &by_key), Err(Error::XtsKey)));
     assert!(matches!(open(Secret::Passphrase(b""), &by_passphrase), Err(Error::EmptyPassphrase)));
     let huge = PassphraseCost { memory_kib: u32::MAX, ..cost };
-    for text in [&b"a\n"[..], b"\na", b"a\r\n", b"a\rb", b"a\0"] {
+    let (line_end, mark, encoding) = ("a line end", "a byte order mark", "not UTF-8");
+    for (text, why) in [
+        (&b"a\n"[..], line_end),
+        (b"\na", line_end),
+        (b"a\r\n", line_end),
+        (b"a\rb", line_end),
+        (b"a\0", line_end),
+        (b"\xef\xbb\xbfa", mark),
+        (b"\xff\xfe", encoding),
+        (b"caf\xe9", encoding),
+    ] {
         let refused = seal_with(&engine(), Secret::Passphrase(text), cost, &b""[..], vec![]);
-        assert!(matches!(refused, Err(Error::PassphraseLines)), "{text:?}");
+        assert!(matches!(refused, Err(Error::PassphraseText(told)) if told.contains(why)), "{text:?}");
         // What was sealed with one is opened with it.
         assert!(matches!(open(Secret::Passphrase(text), &by_passphrase), Err(Error::WrongPassphrase)), "{text:?}");
     }

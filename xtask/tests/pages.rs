@@ -61,6 +61,12 @@ fn every_link_leads_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// It is read before anything else, in one sitting.
+#[test]
+fn the_map_is_short() {
+    assert!(fs::metadata(root().join("ARCHITECTURE.md")).unwrap().len() <= 12 << 10);
+}
+
 #[test]
 fn links_to_nothing_are_found() {
     let readme = root().join("README.md");

@@ -19,6 +19,8 @@ pub struct StreamArgs {
     #[arg(short, long)]
     pub force: bool,
     /// No progress bar, no notes and no warnings
+    ///
+    /// The length of an output that is shorter than its disk is told nevertheless: it is needed to read the output.
     #[arg(short, long)]
     pub quiet: bool,
     /// Bytes per chunk, for tests

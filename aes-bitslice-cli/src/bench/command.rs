@@ -71,7 +71,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     }
     let write = |file: Output, text: &str| -> Result<()> {
         file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;
-        file.finish()?.iter().for_each(|warning| warn(warning));
+        file.finish()?.show(false);
         Ok(())
     };
     if let Some(file) = json {

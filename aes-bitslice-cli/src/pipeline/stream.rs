@@ -18,7 +18,7 @@ use super::source::Source;
 use super::turns::Turns;
 use crate::chunk::Chunk;
 use crate::error::{Error, Exit, Result};
-use crate::output::Output;
+use crate::output::{Output, Remarks};
 use crate::transform::OnChunks;
 
 /// Bytes that are written before they are synced to the disk, or the time for which they wait for more.
@@ -41,8 +41,8 @@ pub struct Opened {
     pub fail_at: Option<u64>,
 }
 
-/// How a stream ended: successfully, perhaps with warnings, or with an error.
-pub type Outcome = Result<Vec<String>>;
+/// How a stream ended: successfully, perhaps with remarks, or with an error.
+pub type Outcome = Result<Remarks>;
 
 /// A stream in progress.
 pub struct Stream {
@@ -206,12 +206,12 @@ impl Stream {
             return self.fail(self.write_error(&error));
         }
         let Some(output) = self.end() else { return };
-        let outcome = output.finish().map(|mut warnings| {
+        let outcome = output.finish().map(|mut remarks| {
             let mut tally = self.tally();
             let more = bytes - tally.counted;
             self.advance(&mut tally, more);
-            warnings.extend(self.source.finish());
-            warnings
+            remarks.extend(self.source.finish());
+            remarks
         });
         self.report(outcome);
     }
@@ -334,7 +334,10 @@ mod tests {
             stream.work(&mut memory, &syncs);
             assert_eq!(bar.position(), 48);
             let (job, outcome) = outcomes.recv().unwrap();
-            assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, vec![], 48));
+            assert_eq!(
+                (job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()),
+                (5, Remarks::default(), 48)
+            );
             stream.sync();
             assert_eq!(bar.position(), 48);
         }

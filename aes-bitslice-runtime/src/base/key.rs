@@ -185,6 +185,15 @@ macro_rules! from_array {
 
 from_array!(16: Aes128, 24: Aes192, 32: Aes256);
 
+/// In constant time, unless they have other lengths, or one is for XTS.
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_xts() == other.is_xts() && self.bytes.ct_eq(&other.bytes).into()
+    }
+}
+
+impl Eq for Key {}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.is_xts() { "XTS, twice " } else { "" };
@@ -212,6 +221,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn keys_are_equal_if_their_bytes_are_and_they_are_for_the_same() {
+        let key = Key::new(&[7; 32]).unwrap();
+        assert!(key == key.clone() && key == Key::from([7; 32]));
+        for at in 0..32 {
+            let mut bytes = [7; 32];
+            bytes[at] ^= 1;
+            assert!(key != Key::from(bytes), "byte {at}");
+        }
+        assert!(key != Key::from([7; 16]) && key != Key::xts(&[7; 32]).unwrap());
     }
 
     #[test]

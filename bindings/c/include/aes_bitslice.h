@@ -324,7 +324,7 @@ typedef struct aes_bitslice_keys {
 typedef struct aes_bitslice_secret {
   // A key of 256 bits.
   const struct aes_bitslice_key *key;
-  // A passphrase of `passphrase_len` bytes. It takes a quarter of a second and 64 MiB of memory to become a key.
+  // A passphrase of `passphrase_len` bytes; a new one is one line of text in UTF-8. It takes a quarter of a second and 64 MiB of memory to become a key.
   const uint8_t *passphrase;
   // Bytes of the passphrase.
   size_t passphrase_len;

@@ -24,7 +24,7 @@ use tempfile::NamedTempFile;
 pub struct Secret {
     /// A key of 256 bits.
     pub key: *const KeyHandle,
-    /// A passphrase of `passphrase_len` bytes. It takes a quarter of a second and 64 MiB of memory to become a key.
+    /// A passphrase of `passphrase_len` bytes; a new one is one line of text in UTF-8. It takes a quarter of a second and 64 MiB of memory to become a key.
     pub passphrase: *const u8,
     /// Bytes of the passphrase.
     pub passphrase_len: usize,
@@ -569,6 +569,7 @@ const OPEN: &str = "it names an open file of this process, which is not replaced
 const OPEN_ELSEWHERE: &str =
     "it names an open file of another process, which is not replaced; give the name of the file itself";
 const DISK: &str = "; it is a disk, and nothing marks there where sealed data ends: give a `read` that ends there";
+const LONGER: &str = "; if the source goes on after the sealed data, give a `memory` or a `read` that ends there";
 const SAME: &str = "it is the source; give another name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
@@ -593,7 +594,7 @@ fn about(source: &Source, error: Error) -> Failure {
     let file = name.and_then(|name| path(name).ok());
     let name = name.map(CStr::to_string_lossy);
     let of = match (&error, name) {
-        (Error::Io(_) | Error::EmptyPassphrase, _) => String::new(),
+        (Error::Io(_) | Error::EmptyPassphrase | Error::PassphraseText(_), _) => String::new(),
         (Error::KeyLength(_) | Error::XtsKey, _) => "`key`: ".into(),
         (_, Some(name)) => format!("`{name}`: "),
         (_, None) => String::new(),
@@ -604,7 +605,11 @@ fn about(source: &Source, error: Error) -> Failure {
         _ => {
             let is_disk =
                 || file.and_then(|path| path.metadata().ok()).is_some_and(|metadata| is_block_device(&metadata));
-            let advice = if error.may_be_of_what_follows() && is_disk() { DISK } else { "" };
+            let advice = match error.may_be_of_what_follows() {
+                true if is_disk() => DISK,
+                true => LONGER,
+                false => "",
+            };
             let Failure { status, message } = error.into();
             Failure::new(status, format!("{of}{message}{advice}"))
         }

@@ -188,6 +188,8 @@ static void memory_and_functions(void)
     REFUSED(AES_BITSLICE_UNAUTHENTICATED, "segment 2 is damaged", aes_bitslice_message_bytes(engine, &secret, &cut, &length));
     CHECK(is_zero(opened, ROOM));
     sealed[bytes - 1] ^= 1;
+    const aes_bitslice_source longer = from(sealed, bytes + 1);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "goes on after the sealed data, give a `memory`", aes_bitslice_open(engine, &secret, &longer, 0, UINT64_MAX, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "too small: it has 2499999 bytes", aes_bitslice_open(engine, &secret, &cut, 0, UINT64_MAX, &small, NULL));
     CHECK(is_zero(opened, ROOM));
 
@@ -204,9 +206,13 @@ static void memory_and_functions(void)
     /* Descriptions that are wrong, each before anything is read. */
     const aes_bitslice_secret none = {0}, both = {.key = key, .passphrase = message, .passphrase_len = 1};
     const aes_bitslice_secret empty = {.passphrase = message}, bad = {.keyset = "{}"};
+    const aes_bitslice_secret not_text = {.passphrase = (const uint8_t *)"caf\xe9", .passphrase_len = 4};
+    const aes_bitslice_source salted = from((const uint8_t *)"Salted__12345678", 16);
     REFUSED(AES_BITSLICE_INVALID, "exactly one of `key`", aes_bitslice_seal(engine, &none, &clear, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "exactly one of `key`", aes_bitslice_seal(engine, &both, &clear, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "passphrase is empty", aes_bitslice_seal(engine, &empty, &clear, &all, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "one line of text in UTF-8", aes_bitslice_seal(engine, &not_text, &clear, &all, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "begins with `Salted__`", aes_bitslice_open(engine, &secret, &salted, 0, 1, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "Tink keyset", aes_bitslice_seal(engine, &bad, &clear, &all, NULL));
     const aes_bitslice_source nothing = {0}, two = {.memory = message, .path = "x"};
     aes_bitslice_secret with_data = {.key = key, .associated_data = message, .associated_data_len = 5};

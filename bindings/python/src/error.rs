@@ -86,15 +86,18 @@ fn with_text(error: Runtime, text: String) -> PyErr {
 }
 
 /// An error of sealing or opening as an exception; its text begins with the path of the source, if that has one, or names the argument that
-/// is wrong whatever the source is. It says what to do if the source is a disk, and may go on after its data.
+/// is wrong whatever the source is. It says what to do if the source may go on after its data, as a disk does.
 pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
     let text = match &error {
         // Told as it is; and the text of an exception that is not raised yet cannot be had while Python ends.
         Seal::Io(_) => String::new(),
-        _ if is_disk && error.may_be_of_what_follows() => {
-            format!(
-                "{error}; it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"
-            )
+        _ if error.may_be_of_what_follows() => {
+            let advice = if is_disk {
+                "it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"
+            } else {
+                "if the source goes on after the sealed data, give that alone: a slice, or an io.BytesIO of one"
+            };
+            format!("{error}; {advice}")
         }
         Seal::Range { start, end, len } => {
             let end = end.map_or("None".into(), |end| end.to_string());
@@ -105,7 +108,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
     };
     let text = match (&error, source) {
         (Seal::KeyLength(_) | Seal::XtsKey, _) => format!("key: {text}"),
-        (Seal::EmptyPassphrase | Seal::PassphraseLines, _) | (_, None) => text,
+        (Seal::EmptyPassphrase | Seal::PassphraseText(_), _) | (_, None) => text,
         (_, Some(path)) => format!("{}: {text}", path.display()),
     };
     match error {
@@ -116,7 +119,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
         Seal::KeyLength(_)
         | Seal::XtsKey
         | Seal::EmptyPassphrase
-        | Seal::PassphraseLines
+        | Seal::PassphraseText(_)
         | Seal::PassphraseCost(_)
         | Seal::Range { .. }
         | Seal::Keyset(_)

@@ -2,7 +2,7 @@
 
 use crate::at_exit::is_ending;
 use crate::buffer::{self, small};
-use crate::new_file::{holds_data, open_path};
+use crate::new_file::{descriptor_of, holds_data, open_path};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
@@ -50,6 +50,11 @@ impl FileObject {
         visit.call(&self.object)
     }
 
+    /// The descriptor of the file that the object's data comes from, if it is known.
+    pub fn descriptor(&self, py: Python<'_>) -> Option<u32> {
+        descriptor_of(self.object.bind(py))
+    }
+
     /// A file object to seek in: its present position counts as its beginning.
     ///
     /// # Errors
@@ -71,12 +76,16 @@ impl FileObject {
     }
 }
 
+/// Whether a file object is plain memory, and not of a derived class, which may do anything.
+pub fn is_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.get_type().is(bytes_io(object.py())?))
+}
+
 /// Whether reading an object may have to wait for as long as somebody else likes: unless it is a file or plain memory. Python then looks for
 /// signals meanwhile, but only on the thread that made the call; while Python ends, only that thread can read at all. And whether it is a
 /// disk.
 pub fn may_wait_and_is_disk(object: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
-    // Not of a derived class, which may do anything.
-    if object.get_type().is(bytes_io(object.py())?) {
+    if is_memory(object)? {
         return Ok((is_ending(), false));
     }
     let metadata = open_path(object).and_then(|path| fs::metadata(path).ok());

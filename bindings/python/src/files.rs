@@ -24,6 +24,7 @@ use pyo3::types::{PyBytes, PyString};
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use zeroize::Zeroizing;
 /// If `write` of a raw file object (`io.RawIOBase`) returns None, it would block, and `BlockingIOError` is raised: give
 /// blocking files. From any other file object, None means that everything was written.
 /// key: of 256 bits. Give one of key, passphrase and keyset.
-/// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are.
+/// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are: one line of text in UTF-8.
 /// keyset: a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
 /// associated_data: authenticated with a Tink stream.
 /// overwrite: whether a file may be replaced; else `FileExistsError`.
@@ -79,12 +80,15 @@ pub fn seal(
 /// first nine bytes are not those of a sealed file of this version. Then no file appears; a file object has received the true
 /// beginning of the message.
 #[pyfunction]
-#[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None))]
+#[pyo3(
+    signature = (source, destination = None, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None),
+    text_signature = "(source, destination, *, key=None, passphrase=None, keyset=None, associated_data=None, range=None, overwrite=False, engine=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
 pub fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    destination: &Bound<'_, PyAny>,
+    destination: Option<&Bound<'_, PyAny>>,
     key: Option<Py<Key>>,
     passphrase: Option<&Bound<'_, PyAny>>,
     keyset: Option<&str>,
@@ -93,6 +97,13 @@ pub fn open(
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
+    // Python's own `open` has none.
+    let destination = destination.ok_or_else(|| {
+        PyTypeError::new_err(
+            "destination is missing: give a path, or a file object that bytes are written to; SealedFile(source, key=key) is a file object \
+             that reads the message, and open_bytes(data, key=key) returns that of sealed bytes",
+        )
+    })?;
     let secret = FileSecret::of(key, passphrase, keyset, associated_data)?;
     let range = range.map(|(start, end)| (Limit::Included(start), end.map_or(Limit::Unbounded, Limit::Excluded)));
     run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {
@@ -219,7 +230,7 @@ fn run(
     refuse_same(source, destination)?;
     let like = match &input {
         Source::File { file, path, .. } => Like::file(file.file()).map_err(of_path(path))?,
-        Source::Object { .. } => Like::object(source),
+        Source::Object { .. } => Like::object(source)?,
     };
     let mut output = Destination::of(destination, overwrite, &like)?;
     guarded(|| {
@@ -310,6 +321,14 @@ impl Source {
         match self {
             Self::File { file, .. } => file.may_wait(),
             Self::Object { may_wait, .. } => *may_wait,
+        }
+    }
+
+    /// The descriptor of the file that the data comes from, if it is known.
+    pub fn descriptor(&self, py: Python<'_>) -> Option<u32> {
+        match self {
+            Self::File { file, .. } => file.file().as_raw_fd().try_into().ok(),
+            Self::Object { object, .. } => object.descriptor(py),
         }
     }
 

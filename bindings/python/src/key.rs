@@ -17,7 +17,6 @@ use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// An AES key, or the two keys of XTS. It never shows itself, cannot be pickled, and is wiped when no longer
@@ -199,10 +198,7 @@ impl Key {
 
     /// Takes the same time whatever the bytes of the keys are.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let same = |other: &RuntimeKey| {
-            self.key.is_xts() == other.is_xts() && bool::from(self.key.expose().ct_eq(other.expose()))
-        };
-        other.cast::<Self>().is_ok_and(|other| same(&other.get().key))
+        other.cast::<Self>().is_ok_and(|other| self.key == other.get().key)
     }
 
     /// Says nothing about the bytes.

@@ -104,7 +104,7 @@ mod _native {
     #[pymodule_export]
     use crate::layout::{GcmJobLayout, JobLayout};
     #[pymodule_export]
-    use crate::new_file::{open_like, refuse_open};
+    use crate::new_file::{descriptor_of, open_like, refuse_open};
     #[pymodule_export]
     use crate::operation::{
         CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Ctr, EcbDecrypt, EcbEncrypt, GcmDecrypt,

@@ -3,6 +3,7 @@
 
 use crate::at_exit;
 use crate::error::os_error;
+use crate::file_object::is_memory;
 use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
@@ -10,6 +11,7 @@ use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_fol
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fmt::Arguments;
@@ -43,15 +45,18 @@ impl Like {
         Ok(if holds_data(&metadata) { Self::Source(Access::of_open(file, &metadata)) } else { Self::Any })
     }
 
-    /// Like the file of a file object. What comes from a pipe or from memory may be anybody's; if the system does not tell about a
-    /// descriptor, the new file is its owner's alone.
-    pub fn object(object: &Bound<'_, PyAny>) -> Self {
-        let Some(path) = open_path(object) else { return Self::Any };
-        match fs::metadata(&path) {
+    /// Like the file of a file object. What comes from a pipe or from plain memory may be anybody's; if nothing tells who may read the data,
+    /// the new file is its owner's alone.
+    pub fn object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if is_memory(object)? {
+            return Ok(Self::Any);
+        }
+        let Some(path) = descriptor_of(object).map(path_of_descriptor) else { return Ok(Self::Private) };
+        Ok(match fs::metadata(&path) {
             Ok(metadata) if holds_data(&metadata) => Self::Source(Access::of(&path, &metadata)),
             Ok(_) => Self::Any,
             Err(_) => Self::Private,
-        }
+        })
     }
 
     /// Makes a temporary file in a folder.
@@ -73,8 +78,27 @@ impl Like {
 
 /// A path of the open file of a file object, even if that has no name any more; none for one without a descriptor.
 pub fn open_path(object: &Bound<'_, PyAny>) -> Option<PathBuf> {
-    let descriptor = object.call_method0(intern!(object.py(), "fileno")).and_then(|number| number.extract::<u32>());
-    descriptor.ok().map(|number| PathBuf::from(format!("/dev/fd/{number}")))
+    told(object, intern!(object.py(), "fileno")).map(path_of_descriptor)
+}
+
+/// The descriptor of the file that a file object's data comes from, if it is known. The package's readers have no `fileno`, by which a caller
+/// would read the sealed bytes: their `_descriptor` tells it, also where they are behind a buffer.
+#[pyfunction(name = "_descriptor_of")]
+pub fn descriptor_of(object: &Bound<'_, PyAny>) -> Option<u32> {
+    let py = object.py();
+    let of_reader = |reader: &Bound<'_, PyAny>| told(reader, intern!(py, "_descriptor"));
+    told(object, intern!(py, "fileno"))
+        .or_else(|| of_reader(object))
+        .or_else(|| of_reader(&object.getattr(intern!(py, "raw")).ok()?))
+}
+
+/// The descriptor that a method returns.
+fn told(object: &Bound<'_, PyAny>, method: &Bound<'_, PyString>) -> Option<u32> {
+    object.call_method0(method).and_then(|descriptor| descriptor.extract()).ok()
+}
+
+fn path_of_descriptor(descriptor: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/fd/{descriptor}"))
 }
 
 /// Whether it is a file or a disk, whose data only some users may read, and which is never silent.
@@ -203,7 +227,7 @@ impl Write for NewFile {
 #[pyfunction(name = "_open_like")]
 pub fn open_like(path: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<i32> {
     let (py, path) = (path.py(), named(path)?);
-    let like = Like::object(source);
+    let like = Like::object(source)?;
     // None if it is no file, in which there are no places: opening a named pipe would wait for its reader.
     let existing = || match OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path) {
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(None),

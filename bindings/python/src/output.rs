@@ -25,7 +25,7 @@ impl Output {
     #[pyo3(signature = (source, destination, *, overwrite = false))]
     fn new(source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>, overwrite: bool) -> PyResult<Self> {
         refuse_same(source, destination)?;
-        Destination::of(destination, overwrite, &Like::object(source)).map(|to| Self(Mutex::new(Some(to))))
+        Destination::of(destination, overwrite, &Like::object(source)?).map(|to| Self(Mutex::new(Some(to))))
     }
 
     /// Writes bytes. After an exception the file is given up.

@@ -72,6 +72,11 @@ impl SealedReader {
         self.length
     }
 
+    /// The descriptor of the sealed file, if it is known.
+    fn descriptor(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(held(&self.state)?.input.descriptor(py))
+    }
+
     /// Fills a buffer with the bytes of the message from `position` on; returns how many they are. A failure clears as many.
     fn readinto(&self, py: Python<'_>, position: u64, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.engine.iter().try_for_each(|engine| engine.check())?;

@@ -2,15 +2,17 @@
 
 import contextlib
 import io
+import mmap
 import os
 import stat
 import struct
+import tarfile
 import zipfile
 
 import pytest
 
 import aes_bitslice
-from aes_bitslice import Key, ranges
+from aes_bitslice import Key, iceberg, ranges
 from aes_bitslice.dask import encrypt, open as dask_open, seal as dask_seal
 from aes_bitslice.ray import Encryptor
 
@@ -319,6 +321,84 @@ def test_what_nobody_else_can_know_is_as_the_umask_says(key, tmp_path):
         aes_bitslice.seal(pipe, tmp_path / "of a pipe", key=key)
     for name in ["of memory", "of a pipe"]:
         assert mode(tmp_path / name) == 0o644
+
+
+def sealed_file(path, key):
+    aes_bitslice.seal(io.BytesIO(b"a message"), path, key=key)
+    return lambda: aes_bitslice.SealedFile(path, key=key)
+
+
+def sealed_file_of_an_object(path, key):
+    aes_bitslice.seal(io.BytesIO(b"a message"), path, key=key)
+    return lambda: aes_bitslice.SealedFile(open(path, "rb"), key=key)
+
+
+def sealed_file_in_a_buffer(path, key):
+    make = sealed_file(path, key)
+    return lambda: io.BufferedReader(make())
+
+
+def stream(path, key):
+    iceberg.encrypt(io.BytesIO(b"a message"), path, key=key)
+    return lambda: iceberg.open(path, key=key)
+
+
+def stream_in_a_sealed_file(path, key):
+    stream = io.BytesIO()
+    iceberg.encrypt(io.BytesIO(b"a message"), stream, key=key)
+    path.write_bytes(aes_bitslice.seal_bytes(stream.getvalue(), key=key))
+    return lambda: iceberg.open(aes_bitslice.SealedFile(path, key=key), key=key)
+
+
+@pytest.mark.parametrize("of_source", [0o600, 0o640, 0o644])
+@pytest.mark.parametrize("reader", [sealed_file, sealed_file_of_an_object, sealed_file_in_a_buffer, stream, stream_in_a_sealed_file])
+def test_what_the_packages_readers_read_is_no_more_open_than_their_source(key, tmp_path, reader, of_source):
+    make = reader(tmp_path / "in", key)
+    (tmp_path / "in").chmod(of_source)
+    for name, work in [("sealed", aes_bitslice.seal), ("encrypted", iceberg.encrypt)]:
+        with make() as source:
+            work(source, tmp_path / name, key=key)
+        assert mode(tmp_path / name) == of_source, name
+
+
+def test_plaintext_of_a_sealed_file_of_the_owner_alone_is_the_owners_alone(key, tmp_path):
+    stream_in_a_sealed_file(tmp_path / "in", key)
+    (tmp_path / "in").chmod(0o600)
+    iceberg.decrypt(aes_bitslice.SealedFile(tmp_path / "in", key=key), tmp_path / "out", key=key)
+    assert (tmp_path / "out").read_bytes() == b"a message" and mode(tmp_path / "out") == 0o600
+
+
+class Bare:
+    """A file object that tells nothing about its source."""
+
+    def __init__(self, data):
+        self.read = io.BytesIO(data).read
+
+
+def member_of_zip(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("in", b"a message")
+    return zipfile.ZipFile(path).open("in")
+
+
+def member_of_tar(path):
+    (path.parent / "in").write_bytes(b"a message")
+    with tarfile.open(path, "w") as archive:
+        archive.add(path.parent / "in", "in")
+    return tarfile.open(path).extractfile("in")
+
+
+def mapped(path):
+    path.write_bytes(b"a message")
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+@pytest.mark.parametrize("source", [member_of_zip, member_of_tar, mapped, lambda path: Bare(b"a message")])
+def test_what_comes_from_nobody_knows_where_is_its_owners_alone(key, tmp_path, source):
+    for name, work in [("sealed", aes_bitslice.seal), ("encrypted", iceberg.encrypt)]:
+        work(source(tmp_path / "archive"), tmp_path / name, key=key)
+        assert mode(tmp_path / name) == 0o600, name
 
 
 def test_a_key_is_its_owners_alone_and_whole_or_not_there(key, tmp_path):

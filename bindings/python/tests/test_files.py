@@ -93,17 +93,48 @@ def test_there_and_back(key, tmp_path, size):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["message", "opened", "sealed"]
 
 
-@pytest.mark.parametrize("passphrase, in_bytes", [("grüße", "grüße".encode()), (b"\xff\xfe", b"\xff\xfe")])
-def test_passphrases(passphrase, in_bytes):
+def test_passphrases():
     sealed = io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=passphrase)
-    assert opened_from(io.BytesIO(sealed.getvalue()), passphrase=in_bytes) == b"a message"
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase="grüße")
+    assert opened_from(io.BytesIO(sealed.getvalue()), passphrase="grüße".encode()) == b"a message"
     with pytest.raises(AuthenticationError, match="wrong passphrase"):
         opened_from(io.BytesIO(sealed.getvalue()), passphrase="gruesse")
     with pytest.raises(ValueError, match="sealed with a passphrase"):
         opened_from(io.BytesIO(sealed.getvalue()), key=Key.generate())
     with pytest.raises(ValueError, match="empty"):
         aes_bitslice.seal(io.BytesIO(b""), io.BytesIO(), passphrase="")
+    for refused, why in [("\ufeffpw", "a byte order mark"), (b"\xff\xfe", "not UTF-8"), (b"caf\xe9", "not UTF-8"), ("a\n", "a line end")]:
+        with pytest.raises(ValueError, match=f"^a new passphrase is one line of text in UTF-8, .* {why}"):
+            aes_bitslice.seal_bytes(b"", passphrase=refused)
+        # What was sealed with one is opened with it.
+        with pytest.raises(AuthenticationError, match="wrong passphrase"):
+            opened_from(io.BytesIO(sealed.getvalue()), passphrase=refused)
+
+
+@pytest.mark.parametrize("start, option", [(b"Salted__", "-d"), (b"U2FsdGVkX1", "-d -a")])
+def test_what_openssl_makes_of_a_password_is_told(key, start, option):
+    for secret in [{"key": key}, {"passphrase": "words"}]:
+        with pytest.raises(Error, match=f"not a sealed file: it begins with `Salted__`.*: decrypt it with `openssl enc {option}`$"):
+            aes_bitslice.open_bytes(start + bytes(100), **secret)
+
+
+def test_what_to_do_is_said_where_a_source_may_go_on_after_its_message(key, tmp_path):
+    longer = aes_bitslice.seal_bytes(b"a message", key=key) + b"and more"
+    (tmp_path / "longer").write_bytes(longer)
+    for work in [
+        lambda: aes_bitslice.open(tmp_path / "longer", tmp_path / "out", key=key),
+        lambda: aes_bitslice.SealedFile(io.BytesIO(longer), key=key),
+        lambda: aes_bitslice.open_bytes(longer, key=key),
+    ]:
+        with pytest.raises(AuthenticationError, match=r"; if the source goes on after the sealed data, give that alone: a slice, or an io.BytesIO of one$"):
+            work()
+    assert aes_bitslice.open_bytes(longer[:-8], key=key) == b"a message"
+
+
+def test_who_opens_without_a_destination_is_told_what_reads(key, tmp_path):
+    aes_bitslice.seal(io.BytesIO(b"a message"), tmp_path / "sealed", key=key)
+    with pytest.raises(TypeError, match=r"^destination is missing: give a path, .*; SealedFile\(source, key=key\) is a file object"):
+        aes_bitslice.open(tmp_path / "sealed", key=key)
 
 
 def test_what_was_changed_is_refused_and_leaves_no_file(key, tmp_path):

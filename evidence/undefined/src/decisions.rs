@@ -1,6 +1,7 @@
-//! Decisions on secrets: whether a tag is right, alone or in a batch, whether a sealed file has this key, whether the halves of an XTS key
-//! are equal, whether a text is a key. The decision is public, and a branch depends on it; where two values differ is secret. So there are as
-//! many branches if they differ in the first byte as if they differ in the last, and, if they are equal, no more than a decision needs.
+//! Decisions on secrets: whether a tag is right, alone or in a batch, whether a sealed file has this key, whether two keys, or the halves
+//! of an XTS key, are equal, whether a text is a key. The decision is public, and a branch depends on it; where two values differ is secret.
+//! So there are as many branches if they differ in the first byte as if they differ in the last, and, if they are equal, no more than a
+//! decision needs.
 
 use crate::memcheck::{findings, make_borrowed_undefined, make_defined, make_undefined};
 use aes_bitslice_runtime::{
@@ -101,6 +102,11 @@ fn of_keys(engine: &Engine, secret: [u8; 32]) -> Result<(), Error> {
     });
     make_defined(&mut text);
     let key = Key::new(&secret)?;
+    has_no_other_branches("comparison of keys", 32, |byte| {
+        let mut other = secret;
+        byte.into_iter().for_each(|byte| other[byte] ^= 1);
+        Key::new(&other).expect("a key") == key
+    });
     let mut header = {
         let sealing = Sealing::new(engine, Secret::Key(&key), PassphraseCost::default()).expect("a header");
         sealing.header().to_vec()

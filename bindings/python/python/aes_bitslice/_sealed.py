@@ -309,6 +309,11 @@ class SealedFile(io.BufferedIOBase):
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a sealed file cannot be pickled because it holds a key: open it in each process")
 
+    @_alone
+    def _descriptor(self) -> int | None:
+        """Of the sealed file: what is made from the message is no more open than that."""
+        return self._reads("read").descriptor()
+
     def _check(self) -> None:
         if self.closed:
             raise ValueError("I/O operation on closed file")

@@ -26,7 +26,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ._files import Path, opened, read, span_of, written
-from ._native import AuthenticationError, Engine, Error, Key, random_bytes
+from ._native import AuthenticationError, Engine, Error, Key, _descriptor_of, random_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -178,6 +178,10 @@ class _Reader(io.RawIOBase):
                 "the key or aad_prefix is wrong, or the file was changed"
             ) from None
         return [memoryview(data)[start:end] for start, end in ranges]
+
+    def _descriptor(self) -> int | None:
+        """Of the file: what is made from the message is no more open than that."""
+        return _descriptor_of(self._file)
 
     def close(self) -> None:
         # The key goes with it.
