@@ -37,7 +37,7 @@ pub fn seal_with(
 /// No byte of a segment is written before its tag is checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
-/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::OfOpenssl`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
 /// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
 /// [`Error::CutOff`]; and what reading, writing and the engine report.
 pub fn open(
@@ -54,7 +54,7 @@ pub fn open(
 /// bytes are read. Returns the number of bytes of the range.
 ///
 /// # Errors
-/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::OfOpenssl`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
 /// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
 /// [`Error::CutOff`]; [`Error::Range`]; and what reading, writing and the engine report.
 pub fn open_range(
@@ -70,7 +70,7 @@ pub fn open_range(
 /// The number of bytes of a sealed message. It is authentic: the last segment is opened.
 ///
 /// # Errors
-/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::OfOpenssl`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
 /// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
 /// [`Error::CutOff`]; and what reading and the engine report.
 pub fn message_bytes(engine: &Engine, secret: Secret<'_>, mut input: impl Read + Seek) -> Result<u64, Error> {

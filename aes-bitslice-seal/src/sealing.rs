@@ -132,7 +132,7 @@ impl Opening {
     /// file if it is shorter.
     ///
     /// # Errors
-    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`].
+    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::OfOpenssl`], [`Error::Version`], [`Error::DamagedHeader`].
     pub fn needs_passphrase(start: &[u8]) -> Result<bool, Error> {
         let header = Header::parse(&start[..start.len().min(header::BYTES)])?;
         Ok(header.cost.is_some())
@@ -141,7 +141,7 @@ impl Opening {
     /// The sealed file that begins with `start`, of [`START`](Self::START) bytes, or all bytes of a shorter file.
     ///
     /// # Errors
-    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::OfOpenssl`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
     /// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`]; [`Error::CutOff`]; and what the engine reports.
     pub fn new(engine: &Engine, secret: Secret<'_>, start: &[u8]) -> Result<Self, Error> {
         let (header, of_stream) = start.split_at(start.len().min(header::BYTES));

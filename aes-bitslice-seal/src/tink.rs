@@ -23,7 +23,7 @@ pub fn sealing(engine: &Engine, keyset: &Keyset, associated_data: &[u8]) -> Resu
 /// it.
 ///
 /// # Errors
-/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::CutOff`], and what the engine reports.
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::OfOpenssl`], [`Error::CutOff`], and what the engine reports.
 pub fn opening(engine: &Engine, keyset: &Keyset, associated_data: &[u8], start: &[u8]) -> Result<Opening, Error> {
     let of_key = |key: &StreamKey| {
         let header = &start[..start.len().min(key.header_bytes())];
@@ -72,7 +72,8 @@ pub fn encrypt(
 /// segment is written before its tag is checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
-/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::OfOpenssl`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the
+/// engine report.
 pub fn decrypt(
     engine: &Engine,
     keyset: &Keyset,
@@ -89,8 +90,8 @@ pub fn decrypt(
 /// only the segments that hold them and, if the keyset has several keys, the first, which tells the key. Returns how many bytes they are.
 ///
 /// # Errors
-/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], [`Error::Range`], and what reading, writing and the
-/// engine report.
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::OfOpenssl`], [`Error::Damaged`], [`Error::CutOff`], [`Error::Range`], and what
+/// reading, writing and the engine report.
 pub fn decrypt_range(
     engine: &Engine,
     keyset: &Keyset,
@@ -105,7 +106,8 @@ pub fn decrypt_range(
 /// The number of bytes of the message of a stream, with whichever key of a keyset opens it. It is authentic: the last segment is opened.
 ///
 /// # Errors
-/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], and what reading and the engine report.
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::OfOpenssl`], [`Error::Damaged`], [`Error::CutOff`], and what reading and the engine
+/// report.
 pub fn message_bytes(
     engine: &Engine,
     keyset: &Keyset,
