@@ -12,6 +12,7 @@
 //! | [`device_calls`], [`counters`] | calls in GPU memory, by name; a profiler's counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`cases`] | launches of kernels that are proved |
+//! | [`outputs`] | whether a proof compares all of an output, and lets nothing else be written |
 //! | [`formal`] | formal bits, for code that computes with words |
 //! | [`operation`] | any operation as a value, and the reference's result |
 //! | [`reference`](mod@reference) | the measure of every engine |
@@ -33,6 +34,7 @@ pub mod memory;
 pub mod messages;
 pub mod operation;
 pub mod others;
+pub mod outputs;
 pub mod reference;
 pub mod vectors;
 

@@ -427,3 +427,29 @@ fn faults_are_found() {
         assert!(why.contains(expected), "{what}: {why}");
     });
 }
+
+/// In every run: the last word of a tile, which the last lane of a warp stores last, must be stored, and as the mode says.
+#[test]
+fn the_last_block_of_a_tile() {
+    let kernels = kernels();
+    let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == "aes-ecb-encrypt-planes").unwrap();
+    let entry = &manifest.entry(Entry::Blocks).unwrap().name;
+    let from = ptx.find(&format!(".entry {entry}(")).unwrap();
+    let until = from + ptx[from..].find("\n}").unwrap();
+    for (store, says) in
+        [("@!last st.global.u32 [AT], VALUE;", "not written"), ("st.global.u32 [AT], wrong;", "differs")]
+    {
+        let changed = ptx[from..until].lines().map(|line| {
+            let operands = line.trim().strip_prefix("st.global.u32").and_then(|rest| rest.strip_suffix(';')?.split_once("], "));
+            let Some((at, value)) = operands.filter(|(at, _)| at.ends_with("+3968")) else { return line.to_string() };
+            let store = store.replace("AT", at.trim().trim_start_matches('[')).replace("VALUE", value);
+            format!(
+                "{{\n.reg .pred last;\n.reg .b32 lane;\n.reg .b32 wrong;\nmov.u32 lane, %tid.x;\nand.b32 lane, lane, 31;\n\
+                 setp.eq.s32 last, lane, 31;\nselp.b32 wrong, 0, {value}, last;\n{store}\n}}"
+            )
+        });
+        let wrong = [&ptx[..from], &changed.collect::<Vec<_>>().join("\n"), &ptx[until..]].concat();
+        let why = prove(manifest, &wrong, &cases(manifest)[0]).expect_err(says);
+        assert!(why.contains("block 255 of a tile") && why.contains(says), "{why}");
+    }
+}

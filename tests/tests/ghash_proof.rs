@@ -2,6 +2,7 @@
 //! messages, and clear what is not authentic. The head of `aes_bitslice_analysis::proof::ghash` says how. A kernel that is stored as machine code
 //! only is proved as the PTX that NVRTC makes of its stored source.
 
+use aes_bitslice_analysis::proof::context::buffer;
 use aes_bitslice_analysis::proof::ghash::clear::{Decrypted, prove_clear, prove_clear_messages};
 use aes_bitslice_analysis::proof::ghash::described::{self, LONGEST, Nonces, Numbers, prove_described};
 use aes_bitslice_analysis::proof::ghash::gcm::{self, Check, Crypt};
@@ -21,6 +22,7 @@ use aes_bitslice_kernels::{HASHES, KERNELS};
 use aes_bitslice_nvrtc::Target;
 use aes_bitslice_tests::environment::{PROOFS, is_set, sample};
 use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::outputs::Output;
 use rayon::prelude::*;
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -198,7 +200,7 @@ const CLEARED: Claim =
     (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, manifest.threads as usize * 2, one_bit(15, 3), SOME));
 
 const SECOND_WORD_CLEARED: Claim =
-    (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, 1, one_bit(5, 2), [0xff; 16]));
+    (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, 5, one_bit(5, 2), [0xff; 16]));
 
 const MANY_CLEARED: Claim =
     (Entry::ClearMessages, |manifest, ptx| prove_clear_messages(manifest, ptx, &decrypted(), 1));
@@ -385,6 +387,29 @@ fn faults_are_found(kernels: &[Kernel]) {
         let found = prove(manifest, wrong);
         let why = found.expect_err(&format!("{}, {}: {what}", manifest.kernel, entry.name()));
         assert!(!why.contains("no rule"), "{}, {}: {what}: {why}", manifest.kernel, entry.name());
+    });
+}
+
+/// All of what an entry point writes is compared, and it may write and read nothing else. By turns of one kernel.
+fn all_of_each_output_and_nothing_else(kernels: &[Kernel]) {
+    const MESSAGES: [(usize, usize); 2] = [(16, 5), (1, 0)];
+    const TAGS: Claim = (Entry::HashMessages, |manifest, ptx| prove_tags(manifest, ptx, &MESSAGES, 1));
+    const JOBS: Claim = (Entry::HashJobs, |manifest, ptx| prove_tags_of_jobs(manifest, ptx, &MESSAGES, 0, 1));
+    let of = |by, number, bytes, word| Output { begin: buffer(number), bytes, word, by };
+    let cleared = |bytes| Output { begin: buffer(2) + 3, bytes, word: 1, by: "st.global." };
+    let all = [
+        (SHORT, of("atom.global.xor", 2, 16, 4)),
+        (TAGS, of("st.global.", 2, 32, 4)),
+        (JOBS, of("st.global.", 2, 32, 4)),
+        (SECOND_WORD_CLEARED, cleared(5)),
+        (EACH_BIT_CLEARED, cleared(128)),
+        (EACH_BIT_CLEARED, of("st.global.", 8, 512, 4)),
+    ];
+    all.par_iter().enumerate().for_each(|(number, ((entry, prove), output))| {
+        let with_entry: Vec<_> = kernels.iter().filter(|(manifest, _)| manifest.entries.contains_key(entry)).collect();
+        for (manifest, ptx) in sample(number, all_or(1, with_entry.len().max(1)), with_entry) {
+            output.check(number, ptx, &manifest.entries[entry], &|ptx| prove(manifest, ptx));
+        }
     });
 }
 
@@ -612,6 +637,31 @@ fn gcm_in_one_launch() {
     });
 }
 
+/// Likewise of GCM in one launch, also what the next launch needs: of one output, other ones in each turn, or all.
+fn all_of_each_output_of_gcm_and_nothing_else() {
+    let encrypts = Gcm::One(gcm::Case { bytes: 17, ..ENCRYPTS });
+    let decrypts = Gcm::One(decrypts(17, [0; 16], [0xff; 16]));
+    let batch = gcm_batch::Case { lengths: &[(5, 3), (16, 0)], ..BATCH };
+    let of_batch =
+        [Some(&[([0; 16], 16); 2][..]), None].map(|decrypted| Gcm::Many(gcm_batch::Case { decrypted, ..batch }));
+    let of = |by, number, bytes, word| Output { begin: buffer(number), bytes, word, by };
+    let of_one = [encrypts, decrypts].into_iter().flat_map(|case| {
+        let kept = [("atom.global.exch", 5, 16), ("atom.global.inc", 6, 4), ("st.global.", 7, 16)];
+        let kept = kept.map(|(by, number, bytes)| of(by, number, bytes, 4));
+        [of("st.global.", 2, 17, 1)].into_iter().chain(kept).map(move |output| (case, output))
+    });
+    let of_many = of_batch.into_iter().zip([8, 32]).flat_map(|(case, bytes)| {
+        let output = Output { begin: buffer(2) + 1, ..of("st.global.", 2, 21, 1) };
+        [output, of("st.global.", 9, bytes, 4)].map(|output| (case, output))
+    });
+    let all = of_one.chain([(Gcm::Masks(2, 1), of("st.global.", 8, 32, 4))]).chain(of_many);
+    let all: Vec<(usize, (Gcm, Output))> = all.enumerate().collect();
+    sample(0, all_or(1, all.len()), all).collect::<Vec<_>>().par_iter().for_each(|(number, (case, output))| {
+        let (manifest, ptx) = &*GCM;
+        output.check(*number, ptx, &manifest.entries[&case.entry()], &|ptx| case.prove(ptx));
+    });
+}
+
 /// Puts a number in an array. Returns whether it has a place there.
 fn put(numbers: &mut Numbers, n: usize, number: i128) -> bool {
     let has_place = match numbers.integers {
@@ -800,6 +850,7 @@ fn main() -> ExitCode {
                 ("the_tags_of_jobs", || the_tags_of_jobs(&STORED)),
                 ("what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&STORED)),
                 ("faults_are_found", || faults_are_found(&STORED)),
+                ("all_of_each_output_and_nothing_else", || all_of_each_output_and_nothing_else(&STORED)),
             ],
         )
         .with(
@@ -809,7 +860,9 @@ fn main() -> ExitCode {
                 ("wgmma::the_tags_of_many_messages", || the_tags_of_many_messages(&COMPILED)),
                 ("wgmma::what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&COMPILED)),
                 ("wgmma::faults_are_found", || faults_are_found(&COMPILED)),
+                ("wgmma::all_of_each_output_and_nothing_else", || all_of_each_output_and_nothing_else(&COMPILED)),
                 ("wgmma::gcm_in_one_launch", gcm_in_one_launch),
+                ("wgmma::all_of_each_output_of_gcm_and_nothing_else", all_of_each_output_of_gcm_and_nothing_else),
                 ("wgmma::messages_are_described", messages_are_described),
             ],
         )

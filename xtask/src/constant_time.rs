@@ -115,7 +115,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cuda =
         kernels.iter().map(|kernel| -> Work { Box::new(|| of_cuda(folder, kernel, stored, args, disassembler)) });
     let opencl = opencl.iter().map(|(name, source, entries)| -> Work { Box::new(|| of_opencl(name, source, entries)) });
-    let of_keys = of_keys.iter().map(|kernel| -> Work { Box::new(|| of_key(kernel, disassembler)) });
+    let of_keys = of_keys.iter().map(|kernel| -> Work { Box::new(|| of_key(kernel, to_ptx, disassembler)) });
     let work: Vec<Work> = cuda.chain(of_keys).chain(opencl).collect();
     in_order(&work)
 }
@@ -212,19 +212,25 @@ fn of_cuda(
 /// The analysis of a kernel in OpenCL C.
 fn of_opencl(name: &str, source: &str, entries: &Entries) -> Result<Vec<String>> {
     let source = in_cuda(source).with_context(|| name.to_string())?;
-    let compiled = nvrtc::compile(name, &source, Target::Ptx(kernels::PTX)).with_context(|| name.to_string())?;
-    let reports = intermediate(str::from_utf8(&compiled.image)?, entries);
+    let reports = intermediate(&to_ptx(name, &source)?, entries);
     Ok(vec![line(name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?)])
 }
 
+/// The PTX of a kernel, from its name and source.
+fn to_ptx(name: &str, source: &str) -> Result<String> {
+    let compiled = nvrtc::compile(name, source, Target::Ptx(kernels::PTX)).with_context(|| name.to_string())?;
+    Ok(String::from_utf8(compiled.image)?)
+}
+
 /// The analysis of a kernel that is printed for a key.
-fn of_key(kernel: &OfKey, disassembler: Option<&Disassembler>) -> Result<Vec<String>> {
+fn of_key(
+    kernel: &OfKey,
+    to_ptx: fn(&str, &str) -> Result<String>,
+    disassembler: Option<&Disassembler>,
+) -> Result<Vec<String>> {
     let name = &kernel.name;
-    let [compiled, of_other_key] = [&kernel.source, &kernel.of_other_key].map(|source| {
-        let image = nvrtc::compile(name, source, Target::Ptx(kernels::PTX)).with_context(|| name.clone())?.image;
-        Ok::<_, anyhow::Error>(String::from_utf8(image)?)
-    });
-    let (ptx, other) = (compiled?, of_other_key?);
+    let [ptx, other] = [&kernel.source, &kernel.of_other_key].map(|source| to_ptx(name, source));
+    let (ptx, other) = (ptx?, other?);
     ensure!(skeleton(&ptx) == skeleton(&other), "{name}: what it branches by, or reads and writes, depends on the key");
     let mut lines = vec![line(name, "PTX", &intermediate(&ptx, &kernel.entries).with_context(|| name.clone())?)];
     if let Some(disassembler) = disassembler {
@@ -375,6 +381,26 @@ mod tests {
         let ptx =
             "\tmov.u32 %r1, 3;\n\t@!%p1 bra $L__BB0_1;\n$L__BB0_1:\n\tst.shared.v2.u32 [%r2], {%r1, %r1};\n\tret;\n";
         assert_eq!(skeleton(ptx), ["bra", "st.shared.v2.u32", "ret"]);
+    }
+
+    /// A branch that the kernel has for one of two keys only is a failure, whichever key it is.
+    #[test]
+    fn a_branch_by_the_key_is_found() {
+        let kernels = kernels::cuda();
+        let StoredKernel { name, manifest, .. } =
+            kernels.iter().find(|kernel| kernel.name == "aes-ctr-planes").unwrap();
+        let file = image_file(name, Target::Ptx(kernels::PTX));
+        let ptx = fs::read_to_string(kernels::folder(&files::root()).join("cuda").join(file)).unwrap();
+        let branching = ptx.replacen("\tst.global", "\tbra NEXT;\nNEXT:\n\tst.global", 1);
+        let of = |source: &str, of_other_key: &str| {
+            let entries = manifest.entries.clone();
+            let [source, of_other_key] = [source, of_other_key].map(String::from);
+            of_key(&OfKey { name: name.clone(), source, of_other_key, entries }, |_, ptx| Ok(ptx.into()), None)
+        };
+        assert!(of(&ptx, &ptx).is_ok() && of(&branching, &branching).is_ok());
+        for (one, other) in [(&ptx, &branching), (&branching, &ptx)] {
+            assert!(of(one, other).unwrap_err().to_string().contains("depends on the key"));
+        }
     }
 
     #[test]

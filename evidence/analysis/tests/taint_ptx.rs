@@ -326,9 +326,39 @@ fn device_memory_and_tables() {
         assert!(found.len() == count && found.iter().all(|(_, what)| *what == of_no_table), "{text}: {found:?}");
     }
     // The table was written.
-    for store in ["st.global.u32 [%a], %s;", "st.u32 [4], %s;", "red.global.add.u32 [%a+4], %s;"] {
+    for store in [
+        "st.global.u32 [%a], %s;",
+        "st.u32 [4], %s;",
+        "red.global.add.u32 [%a+4], %s;",
+        "cp.async.bulk.global.shared::cta.bulk_group [%a], [m], 16;",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a], [m], 16;",
+    ] {
         let found = findings(&format!("{table}\n{store}\nld.global.nc.u32 %c, [%a];"));
         assert!(found.iter().any(|(_, what)| *what == of_no_table), "{store}: {found:?}");
+    }
+}
+
+/// What atomic increments of device memory return is public where arrivals are counted, and what other updates of memory return is not.
+#[test]
+fn arrivals_are_public() {
+    let is_found = |update: &str, secrets: &Secrets| {
+        let text = format!(
+            ".shared .align 4 .b8 m[4];\n.visible .entry k(.param .u64 p)\n{{\n.reg .b64 %a, %p, %s;\nld.param.u64 %p, [p];\n\
+             ld.global.u32 %s, [%p];\nst.shared.u32 [m], %s;\n{update};\nshfl.sync.idx.b32 %s, 0, %a, 31, -1;\nret;\n}}"
+        );
+        !ptx::check(&text, "k", secrets).unwrap().findings.is_empty()
+    };
+    let (arrivals, other) = (Secrets::default().arrivals(), Secrets::default().parameter(8, 0..0));
+    let arrives = "atom.global.inc.u32 %a, [%p], 3";
+    assert!(!is_found(arrives, &arrivals) && is_found(arrives, &other));
+    for update in [
+        "atom.global.inc.u32 %a, [%p], %s",
+        "atom.global.exch.b32 %a, [%p], 0",
+        "atom.global.add.u32 %a, [%p], 1",
+        "atom.shared.inc.u32 %a, [m], 3",
+        "atom.inc.u32 %a, [%p], 3",
+    ] {
+        assert!(is_found(update, &arrivals), "{update}");
     }
 }
 
@@ -529,6 +559,9 @@ fn secrets_are_counted() {
             (3, 2, 1),
         ),
         ("red.global.add.u32 [%n], %s;\nred.shared.add.u32 [m], %s;\nred.global.add.u32 [%n], 1;", (3, 2, 1)),
+        ("cp.async.bulk.global.shared::cta.bulk_group [%n], [m], 16;", (1, 0, 1)),
+        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%n], [m], 16;", (1, 0, 1)),
+        ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [m], [%n], 16, [other];", (1, 0, 0)),
         ("L:\nadd.u32 %a, %n, 1;\n@%p bra L;", (2, 0, 0)),
     ] {
         assert_eq!(counted(body), expected, "{body}");

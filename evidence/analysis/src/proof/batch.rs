@@ -5,8 +5,8 @@ use crate::proof::aes::{self, Block};
 use crate::proof::anf::Cells;
 use crate::proof::context::{Grid, buffer};
 use crate::proof::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
-use crate::proof::launch::{Code, Launch, compare};
-use crate::proof::memory::{Byte, Memory, known, number};
+use crate::proof::launch::{Code, Launch};
+use crate::proof::memory::{Byte, known, number};
 use crate::proof::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
@@ -72,14 +72,6 @@ fn all_known(bytes: &[u8]) -> Vec<Byte> {
 /// The distance from one to the next, if several side by side have the same number of bytes, else 0: then all are listed.
 fn stride(bytes: &[usize]) -> u64 {
     if bytes.len() > 1 && bytes.iter().all(|n| *n == bytes[0]) { bytes[0] as u64 } else { 0 }
-}
-
-fn proved(memory: &Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
-    if expected.is_empty() {
-        return Err("there is nothing to compare".into());
-    }
-    compare(memory, at, expected)?;
-    Ok(Proved { bits: 8 * expected.len() })
 }
 
 /// A kernel with entry points for many at a time.
@@ -172,8 +164,8 @@ impl<'a> Batch<'a> {
         };
         let launch = self.launch(Entry::Each)?;
         let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
-        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * output.len())])?;
-        proved(&memory, OUTPUT, as_bytes(&output))
+        let outputs = [("output", OUTPUT, as_bytes(&output))];
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &given, &outputs)? })
     }
 
     /// Proves the schedules of this many keys.
@@ -194,9 +186,8 @@ impl<'a> Batch<'a> {
             })
         };
         let launch = self.launch(Entry::Expand)?;
-        let bytes = 16 * output.len();
-        let memory = launch.run(&mut self.cells, arguments, &[(SECRETS, &keys)], &[(OUTPUT, bytes)])?;
-        proved(&memory, OUTPUT, as_bytes(&output))
+        let outputs = [("round keys", OUTPUT, as_bytes(&output))];
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &[(SECRETS, &keys)], &outputs)? })
     }
 
     /// Proves jobs of these numbers of bytes side by side, each with its own round keys, in runs of `run_blocks(wide)` blocks. Equal ones are
@@ -250,8 +241,7 @@ impl<'a> Batch<'a> {
         let [jobs, of_runs] = &tables;
         let tables = [(TABLES[0], &jobs[..]), (TABLES[1], of_runs), (TABLES[2], &counters)];
         let given = [&[(INPUT, &input[..]), (SECRETS, as_bytes(&given_keys))], &tables[..]].concat();
-        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, output.len())])?;
-        proved(&memory, OUTPUT, &output)
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &given, &[("output", OUTPUT, &output)])? })
     }
 
     /// Proves the counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of
@@ -319,10 +309,8 @@ impl<'a> Batch<'a> {
             })
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (TABLES[1], &first)];
-        let writable = [(OUTPUT, output.len()), (at_masks, 16 * masks.len())];
-        let memory = launch.run(&mut self.cells, arguments, &given, &writable)?;
-        compare(&memory, at_masks, as_bytes(&masks))?;
-        proved(&memory, OUTPUT, &output)
+        let outputs = [("output", OUTPUT, &output[..]), ("masks", at_masks, as_bytes(&masks))];
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &given, &outputs)? })
     }
 
     /// Proves the counter mode of one message of this many bytes, by the entry point for secret counters, under one key (SP 800-38D).
@@ -359,8 +347,8 @@ impl<'a> Batch<'a> {
                 _ => return None,
             })
         };
-        let memory = launch.run(&mut self.cells, arguments, &[(INPUT, input)], &[(OUTPUT, bytes)])?;
-        proved(&memory, OUTPUT, output)
+        let outputs = [("output", OUTPUT, output)];
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &[(INPUT, input)], &outputs)? })
     }
 
     /// Proves the CMAC tags of this many messages, whose numbers of bytes cycle through these, under one key (SP 800-38B). The subkeys are
@@ -421,7 +409,6 @@ impl<'a> Batch<'a> {
             })
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (SECRETS, as_bytes(&subkeys))];
-        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * count)])?;
-        proved(&memory, OUTPUT, as_bytes(&tags))
+        Ok(Proved { bits: launch.prove(&mut self.cells, arguments, &given, &[("tags", OUTPUT, as_bytes(&tags))])? })
     }
 }

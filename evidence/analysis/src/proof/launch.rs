@@ -25,6 +25,9 @@ impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Code<'a> {
     }
 }
 
+/// What a launch writes: a word for it, where it begins, and all of it after the launch.
+pub type Output<'a> = (&'a str, u64, &'a [Byte]);
+
 /// What is launched, and how.
 pub struct Launch<'a> {
     /// The code.
@@ -38,6 +41,29 @@ pub struct Launch<'a> {
 }
 
 impl Launch<'_> {
+    /// Runs the launch, which may write its outputs and nothing else, and compares all of these. Returns the number of bits that are as expected.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), or in words the first bit that differs.
+    pub fn prove(
+        &self,
+        cells: &mut Cells,
+        arguments: impl Fn(Argument) -> Option<Vec<Byte>>,
+        given: &[(u64, &[Byte])],
+        outputs: &[Output<'_>],
+    ) -> Result<usize, String> {
+        let writable: Vec<(u64, usize)> = outputs.iter().map(|(_, at, expected)| (*at, expected.len())).collect();
+        let bytes: usize = writable.iter().map(|(_, bytes)| bytes).sum();
+        if bytes == 0 {
+            return Err("there is nothing to compare".into());
+        }
+        let memory = self.run(cells, arguments, given, &writable)?;
+        for (what, at, expected) in outputs {
+            compare(&memory, *at, expected).map_err(|why| format!("{what}: {why}"))?;
+        }
+        Ok(8 * bytes)
+    }
+
     /// Runs the launch and returns memory after all threads have ended. Takes the value of each argument, the contents of
     /// device memory, and how many bytes may be written where.
     ///

@@ -8,7 +8,7 @@ use crate::proof::ghash::field::Element;
 use crate::proof::ghash::messages::{MESSAGES, described, table};
 use crate::proof::ghash::{bytes_of, plus, unknown};
 use crate::proof::kernel::{OUTPUT, Proved};
-use crate::proof::launch::{Launch, compare};
+use crate::proof::launch::Launch;
 use crate::proof::memory::{Byte, known, number};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
@@ -55,9 +55,7 @@ pub fn prove_clear(
     let grid = Grid { blocks: 2, threads: manifest.threads as usize };
     let launch = Launch { code: ptx.into(), entry, grid, shared_bytes: 0 };
     let given = [(HASH, &bytes_of(hash)[..]), (OUTPUT + 3, &data)];
-    let memory = launch.run(cells, arguments, &given, &[(OUTPUT + 3, bytes)])?;
-    compare(&memory, OUTPUT + 3, &expected)?;
-    Ok(Proved { bits: 8 * bytes })
+    Ok(Proved { bits: launch.prove(cells, arguments, &given, &[("data", OUTPUT + 3, &expected)])? })
 }
 
 /// A message of a batch that is decrypted: its bytes, which bits of its tag are not as expected, and how many bytes of it count.
@@ -110,9 +108,6 @@ pub fn prove_clear_messages(
     let launch = Launch { code: ptx.into(), entry, grid, shared_bytes: 0 };
     let described = table(&messages);
     let given = [(OUTPUT + 3, &data[..]), (MESSAGES, &described), (TAGS, &tags), (EXPECTED, &expected_tags)];
-    let writable = [(OUTPUT + 3, data.len()), (VERDICTS, verdicts.len())];
-    let memory = launch.run(cells, arguments, &given, &writable)?;
-    compare(&memory, OUTPUT + 3, &expected)?;
-    compare(&memory, VERDICTS, &verdicts)?;
-    Ok(Proved { bits: 8 * (expected.len() + verdicts.len()) })
+    let outputs = [("data", OUTPUT + 3, &expected[..]), ("verdicts", VERDICTS, &verdicts)];
+    Ok(Proved { bits: launch.prove(cells, arguments, &given, &outputs)? })
 }

@@ -14,7 +14,7 @@ use crate::proof::ghash::gcm::{Kernel, key_stream};
 use crate::proof::ghash::messages::{AAD, MASKS, MESSAGES, ORDER, described, hashed, table};
 use crate::proof::ghash::{TABLES, bytes_of, plus, unknown};
 use crate::proof::kernel::{INPUT, OUTPUT, Proved, key_argument};
-use crate::proof::launch::{Launch, compare};
+use crate::proof::launch::Launch;
 use crate::proof::memory::{Byte, number};
 use crate::proof::mode::no_cell;
 use aes_bitslice_core::aes::Direction;
@@ -91,9 +91,8 @@ pub fn prove_masks(kernel: &Kernel<'_>, key_bits: KeyBits, count: usize, thread_
     let entry = manifest.entry(Entry::BatchMasks).map_err(|e| e.to_string())?;
     let grid = Grid { blocks: thread_blocks, threads: manifest.threads as usize };
     let launch = Launch { code: ptx.into(), entry, grid, shared_bytes: manifest.shared_bytes };
-    let memory = launch.run(cells, arguments, &[(MESSAGES, &table(&messages))], &[(MASKS, 16 * count)])?;
-    compare(&memory, MASKS, expected.as_flattened().as_chunks().0)?;
-    Ok(Proved { bits: 128 * count })
+    let outputs = [("masks", MASKS, expected.as_flattened().as_chunks().0)];
+    Ok(Proved { bits: launch.prove(cells, arguments, &[(MESSAGES, &table(&messages))], &outputs)? })
 }
 
 /// Proves that a launch encrypts messages and writes their tags, or decrypts them, clears those whose tag is not as expected, and writes
@@ -198,8 +197,6 @@ pub fn prove(kernel: &Kernel<'_>, case: &Case<'_>) -> Result<Proved, String> {
         (EXPECTED, &expected_tags),
         (TABLES, &of_tables),
     ];
-    let memory = launch.run(cells, arguments, &given, &[(to, output.len()), (RESULTS, results.len())])?;
-    compare(&memory, to, &output).map_err(|why| format!("output: {why}"))?;
-    compare(&memory, RESULTS, &results).map_err(|why| format!("tags or verdicts: {why}"))?;
-    Ok(Proved { bits: 8 * (output.len() + results.len()) })
+    let outputs = [("output", to, &output[..]), ("tags or verdicts", RESULTS, &results)];
+    Ok(Proved { bits: launch.prove(cells, arguments, &given, &outputs)? })
 }
