@@ -26,7 +26,8 @@ use crate::terminal::Terminal;
 use crate::{keys, secret, segments, single, standard, text};
 
 /// What to do if the input is no disk, and may be longer than its data.
-const IF_LONGER: &str = "if it goes on after the sealed data, give their number of bytes with --length";
+const IF_LONGER: &str = "if the input goes on after the sealed data, give the number of bytes of that data with --length, or of a pipe with \
+                         `head -c` in front";
 
 /// Seals as the options say.
 pub fn seal(args: &SealArgs) -> Result<()> {

@@ -261,8 +261,8 @@ fn files_with_something_after_their_message() {
     let length = fs::metadata(&file).unwrap().len();
     fs::OpenOptions::new().write(true).open(&file).unwrap().write_all_at(&[0; 5000], length).unwrap();
     let (_, told) = run(&folder, &format!("RUN open {options} sealed"), 1);
-    let advice = "is damaged: the file was changed, cut off or extended, in this segment or after it; if it goes on after the sealed data, give \
-                  their number of bytes with --length";
+    let advice = "is damaged: the file was changed, cut off or extended, in this segment or after it; if the input goes on after the sealed \
+                  data, give the number of bytes of that data with --length, or of a pipe with `head -c` in front";
     assert!(told.trim_end().ends_with(advice), "{told}");
     for line in [
         format!("RUN open {options} --length {length} sealed"),

@@ -272,13 +272,16 @@ fn device_memory(engines: &'static [Engine]) {
 fn one_launch_or_two(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
-    let cipher = cipher(engine, &noise(3, 24));
-    let (one, two) = (cipher.device().unwrap(), cipher.device().unwrap().by(Choice::Bitsliced));
+    let ciphers = [24, 16].map(|bytes| cipher(engine, &noise(3, bytes)));
     const SPAN: usize = 16 * 1024;
     let near = |blocks: usize| [blocks * 16 - 32, blocks * 16 - 16, blocks * 16 - 3, blocks * 16, blocks * 16 + 16];
     let mut lengths = [256, 1024, 4096, 132 * 1024, 528 * 1024, 1320 * 1024].map(near).concat();
     lengths.extend([16, 32, 48, 5 * SPAN, 133 * SPAN + 7, 2000 * SPAN - 32, (96 << 20) + 11]);
-    for (i, len) in lengths.into_iter().enumerate() {
+    // The longest in one launch, with keys of 128 bits, and a longer one.
+    let lengths = lengths.into_iter().map(|len| (0, len)).chain([(1, (256 << 20) - 5), (1, (256 << 20) + 16)]);
+    for (i, (key, len)) in lengths.enumerate() {
+        let cipher = &ciphers[key];
+        let (one, two) = (cipher.device().unwrap(), cipher.device().unwrap().by(Choice::Bitsliced));
         let nonce = Nonce::new(&noise(i as u64, 12)).unwrap();
         let plain = noise(77, len);
         let input = stream.clone_htod(&plain).unwrap();

@@ -125,7 +125,12 @@ mod tests {
             ("whole_tiles(skipped, length / 16)", "whole_tiles(0, length / 16)"),
             ("else w[j] &= (1u << 8 * bytes) - 1;", "else w[j] &= 0xffffffff;"),
             ("4 * (spans - 1 - unit - n * units)", "4 * (unit + n * units)"),
-            ("group * (units / WARPGROUPS) + blockIdx.x", "group + WARPGROUPS * blockIdx.x"),
+            ("group * apart + blockIdx.x", "group + WARPGROUPS * blockIdx.x"),
+            // Sums of units: whose power; of all halves; of all units with spans; a bit that crosses words.
+            ("unit * apart + blockIdx.x", "unit + blockIdx.x"),
+            ("s < 2 * used", "s < used"),
+            ("with_spans < UNITS ? with_spans : UNITS", "1"),
+            ("i > 0 ? y.word[i - 1] : 0", "0"),
             ("checked ? w[j] : s[j]", "s[j]"),
             ("*arrived = (*arrived + 1) % gridDim.x;", "*arrived += 1;"),
             ("counter.word[0] + TILE_BLOCKS * tile", "counter.word[0] + TILE_BLOCKS * (tile + 1)"),

@@ -16,7 +16,7 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// All threads wait for the n-th arrival at the barrier, counted from 0.
+// Waits for the n-th arrival at the barrier, counted from 0. In C, where copies are there at once, all threads meet.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     u32 arrived;
     do asm volatile("{.reg .pred arrived; mbarrier.try_wait.parity.shared::cta.b64 arrived, [%1], %2; selp.u32 %0, 1, 0, arrived;}"

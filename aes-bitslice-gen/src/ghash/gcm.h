@@ -108,7 +108,7 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables) {
     copy(memory, tables, TABLE_BYTES, barrier);
 }
 
-// Comes after a barrier.
+// Comes after a barrier. Each thread block has a span, so its tables have come before it ends.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, const u32 *tables,
     u32 units, u32 *sums, u32 *arrived, u32 *hash, const block128 *factor, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
@@ -152,6 +152,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     rows[row].word[column()] = reversed_bytes(sum);
     rows[row + 8].word[column()] = reversed_bytes(sum8);
     BARRIER();
+    // Only warps that have had spans, and have waited for the tables, read powers.
     const u32 with_spans = (spans - blockIdx.x - 1) / apart + 1;
     add_units(sums, rows, with_spans < UNITS ? with_spans : UNITS, apart, (const element *)(memory + MATRIX_BYTES), tables + TABLE_BYTES / 4,
         factor, addend);

@@ -34,8 +34,8 @@ pub(crate) fn units_per_sm(threads: u32) -> u32 {
 pub(crate) fn shared_bytes(threads: u32) -> u32 {
     let Shape { powers, rows, .. } = shape();
     let (matrices, ciphertext) = (2048 * (powers + 1), 2 * 16 * shape().tile_blocks());
-    let (weights, barrier) = (16 * rows, 16);
-    matrices + weights + units_per_sm(threads) * ciphertext + barrier
+    let (powers_of_rows, barrier) = (16 * rows, 16);
+    matrices + powers_of_rows + units_per_sm(threads) * ciphertext + barrier
 }
 
 /// The numbers that the templates use.

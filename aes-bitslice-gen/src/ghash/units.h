@@ -4,6 +4,9 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 #define UNITS (ROWS / TILE_ROWS)
+#if TILE_ROWS != 64
+#error "a warp takes half of a unit's rows"
+#endif
 
 #ifdef __CUDACC__
 #define ADD_TO(place, value) atomicXor(place, value)

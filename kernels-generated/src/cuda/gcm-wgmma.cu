@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: e45dcd931c076611aaeef44de62ac1beb78995ff2709659f7e219017856eb762
+// SHA-256 of all that follows this line: 2fe1f04d5f981422c3ad35ddea4f34e6d952511dbec32da521dfa36a25dc4bca
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1054,6 +1054,9 @@ DEVICE element product(element x, element y) {
 // ---------------------------------------------------------------------------------------------------------------
 
 #define UNITS (ROWS / TILE_ROWS)
+#if TILE_ROWS != 64
+#error "a warp takes half of a unit's rows"
+#endif
 
 #ifdef __CUDACC__
 #define ADD_TO(place, value) atomicXor(place, value)
@@ -1221,7 +1224,7 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// All threads wait for the n-th arrival at the barrier, counted from 0.
+// Waits for the n-th arrival at the barrier, counted from 0. In C, where copies are there at once, all threads meet.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     u32 arrived;
     do asm volatile("{.reg .pred arrived; mbarrier.try_wait.parity.shared::cta.b64 arrived, [%1], %2; selp.u32 %0, 1, 0, arrived;}"
@@ -1352,7 +1355,7 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables) {
     copy(memory, tables, TABLE_BYTES, barrier);
 }
 
-// Comes after a barrier.
+// Comes after a barrier. Each thread block has a span, so its tables have come before it ends.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, const u32 *tables,
     u32 units, u32 *sums, u32 *arrived, u32 *hash, const block128 *factor, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
@@ -1396,6 +1399,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     rows[row].word[column()] = reversed_bytes(sum);
     rows[row + 8].word[column()] = reversed_bytes(sum8);
     BARRIER();
+    // Only warps that have had spans, and have waited for the tables, read powers.
     const u32 with_spans = (spans - blockIdx.x - 1) / apart + 1;
     add_units(sums, rows, with_spans < UNITS ? with_spans : UNITS, apart, (const element *)(memory + MATRIX_BYTES), tables + TABLE_BYTES / 4,
         factor, addend);

@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: a4aa491a00ed380ccd28edefcb6c32e28615b6fc184567c4aa61d9e05c1ec58f
+// SHA-256 of all that follows this line: 1a5663b6de92dba2c269e822bfa12b7b16546f62b5266c56fe2c342c8fbb2f01
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -425,7 +425,7 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// All threads wait for the n-th arrival at the barrier, counted from 0.
+// Waits for the n-th arrival at the barrier, counted from 0. In C, where copies are there at once, all threads meet.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     u32 arrived;
     do asm volatile("{.reg .pred arrived; mbarrier.try_wait.parity.shared::cta.b64 arrived, [%1], %2; selp.u32 %0, 1, 0, arrived;}"

@@ -14,9 +14,10 @@ use aes_bitslice_papers::kernels::{
 
 const KEY: [u8; 16] = *b"a published key.";
 
-/// PTX of a source; `None` where NVRTC is not installed.
+/// PTX of a source; `None` where NVRTC is not installed and nobody requires it.
 fn compiled(name: &str, source: &str) -> Option<String> {
     if let Err(why) = nvrtc::version() {
+        assert!(std::env::var_os("AES_BITSLICE_REQUIRE_NVRTC").is_none(), "{why}");
         eprintln!("the papers' kernels were not analysed: {why}");
         return None;
     }
@@ -30,8 +31,8 @@ fn ciphers() -> Vec<(String, Printed)> {
     for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr] {
         let changes = Bitsliced::changes(mode).into_iter().map(|(_, _, kernel)| kernel);
         let readings = Bitsliced::readings(mode).map(|(_, kernel)| kernel);
-        let each = |kernel: Bitsliced| Some((kernel.name(), kernel.print(&KEY, "a test")?));
-        kernels.extend(changes.chain(readings).filter_map(each));
+        let each = |kernel: Bitsliced| (kernel.name(), kernel.print(&KEY, "a test").unwrap());
+        kernels.extend(changes.chain(readings).map(each));
     }
     kernels.extend(Packed::ALL.map(|kernel| (kernel.name(), kernel.print("a test"))));
     kernels.extend(Without::ALL.map(|kernel| (format!("{kernel:?}"), kernel.print(&KEY, "a test").unwrap())));

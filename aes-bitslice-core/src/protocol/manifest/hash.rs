@@ -51,8 +51,8 @@ use serde::{Deserialize, Serialize};
 /// # GCM in one launch
 ///
 /// A kernel with a `key_basis` has `encrypt` and `decrypt` instead: counter mode (SP 800-38A, section 6.5) of a message under a counter whose
-/// last four bytes count, and wrap, and the hash of the ciphertext. W is a multiple of `threads` / 128, and a launch has at most W · 128 / `threads`
-/// thread blocks. A tile begins where the counter's low word is a multiple of 256, so the first one has `skipped` = (low word) mod 256
+/// last four bytes count, and wrap, and the hash of the ciphertext. W is a multiple of `threads` / 128, and a launch has exactly min(tiles, W · 128 /
+/// `threads`) thread blocks: each has a tile, so none ends before the tables have come that it fetches. A tile begins where the counter's low word is a multiple of 256, so the first one has `skipped` = (low word) mod 256
 /// blocks in front of the data. As many zero blocks as the last one has room for are hashed after the data: the sum that is multiplied by
 /// `factor` is the hash times H^(those blocks), so a caller who wants `factor` times the hash passes `factor` times H^-(those blocks).
 ///

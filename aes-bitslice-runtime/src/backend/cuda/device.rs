@@ -19,7 +19,7 @@ use crate::backend::device::self_test;
 use crate::base::error::Error;
 use crate::exec::{known_answer, sources};
 use crate::op::kernels::KernelsNeeded;
-use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
@@ -228,8 +228,8 @@ impl Device {
     }
 
     /// The length of the longest message for which GCM in one launch is faster than more launches, in bytes.
-    pub(crate) fn most_in_one_launch(&self, key_bits: KeyBits) -> u64 {
-        hash::most_in_one_launch(self.memory_rate, key_bits)
+    pub(crate) fn most_in_one_launch(&self, direction: Direction, key_bits: KeyBits) -> u64 {
+        hash::most_in_one_launch(self.memory_rate, direction, key_bits)
     }
 
     /// Compiles a source for this device and loads it.

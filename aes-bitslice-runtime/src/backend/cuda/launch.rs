@@ -96,7 +96,7 @@ impl DeviceKey {
         };
         let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
         let Some((_, key_bits)) = self.allowed().filter(|_| asked.is_none()) else { return Ok(None) };
-        if !((1..=self.device().most_in_one_launch(key_bits)).contains(&span.len) && span.is_aligned(0)) {
+        if !((1..=self.device().most_in_one_launch(direction, key_bits)).contains(&span.len) && span.is_aligned(0)) {
             return Ok(None);
         }
         let crypt = Crypt { direction, counter, span };

@@ -74,8 +74,8 @@ fn heading(measured: &Measured, page: &mut Page) {
     );
     page.say(
         "Table kernels access tables at addresses that depend on key and data, as does the kernel with the S-box of figure 8. \
-         In all other bitsliced kernels of this page no such address and no such branch was found \
-         ([claims](claims.md#constant-time)).",
+         In all other bitsliced kernels of this page, the analysis found no address and no branch that depends on key or \
+         data ([claims](claims.md#constant-time)).",
     );
 }
 

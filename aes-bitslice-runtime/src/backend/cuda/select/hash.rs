@@ -6,7 +6,7 @@ use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::select::stored::KeyForm;
 use crate::base::error::Error;
-use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::HASHES;
@@ -38,13 +38,15 @@ fn find(is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
 
 /// The length of the longest message for which GCM in one launch is faster than counter mode and the hash in two, in bytes, on a device
 /// whose memory has this rate in bytes a second. The second launch reads the ciphertext again; but tensor cores beside the cipher lower the
-/// clock (docs/performance.md), for longer where a block has more rounds.
-pub(crate) fn most_in_one_launch(memory_rate: u64, key_bits: KeyBits) -> u64 {
-    // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s), with keys of 128 and 256 bits.
-    match key_bits {
+/// clock (docs/performance.md), for longer where a block has more rounds. One launch clears a forged message slowly, which a limit bounds where
+/// it costs next to nothing.
+pub(crate) fn most_in_one_launch(memory_rate: u64, direction: Direction, key_bits: KeyBits) -> u64 {
+    // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s).
+    match (direction, key_bits) {
         _ if memory_rate < 4_000_000_000_000 => u64::MAX,
-        KeyBits::Aes128 => 256 << 20,
-        KeyBits::Aes192 | KeyBits::Aes256 => 128 << 20,
+        (Direction::Decrypt, _) => 64 << 20,
+        (Direction::Encrypt, KeyBits::Aes128) => 256 << 20,
+        (Direction::Encrypt, KeyBits::Aes192 | KeyBits::Aes256) => 128 << 20,
     }
 }
 
@@ -95,4 +97,17 @@ fn of(
     let image = Image::of(architecture, kernel.name, kernel.cubins, kernel.ptx.unwrap_or_default())?;
     let entry_points = EntryPoints::load(context, &manifest, &image)?;
     Ok(HashKernel::new(context, multiprocessors, manifest, entry_points))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decryption_and_long_keys_have_lower_limits_and_slow_memory_has_none() {
+        let of = |rate, direction| KeyBits::ALL.map(|bits| most_in_one_launch(rate, direction, bits) >> 20);
+        assert_eq!(of(4_915_000_000_000, Direction::Encrypt), [256, 128, 128]);
+        assert_eq!(of(4_915_000_000_000, Direction::Decrypt), [64; 3]);
+        assert_eq!(of(3_352_000_000_000, Direction::Decrypt), [u64::MAX >> 20; 3]);
+    }
 }
