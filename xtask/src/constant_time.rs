@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     ptx: bool,
     /// Also compile for these architectures, such as sm_75,sm_100
-    #[arg(long, value_delimiter = ',', value_parser = crate::images::architecture, conflicts_with = "ptx")]
+    #[arg(long, value_delimiter = ',', value_parser = architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
     /// Of the kernels printed for a key, and of those in OpenCL C, one in three, chosen by AES_BITSLICE_TURN: to compile them takes longest
     #[arg(long, conflicts_with = "ptx")]
@@ -77,6 +77,12 @@ fn in_cuda(source: &str) -> Result<String> {
     let common = cuda.find(begin).context("the page of the dialect has no end")?;
     // Without shuffles, as on other vendors' devices; with them, it is the text that is stored for CUDA.
     Ok(format!("#define SHUFFLES 0\n{}\n{}{begin}{body}", sizes.join("\n"), &cuda[..common]))
+}
+
+/// An architecture by its name, such as sm_90.
+pub fn architecture(name: &str) -> Result<u32, String> {
+    let number = name.strip_prefix("sm_").unwrap_or(name).parse();
+    number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
 /// Follows the secrets of these entry points through PTX.

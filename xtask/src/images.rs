@@ -2,7 +2,7 @@
 //! from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
-use crate::constant_time::{SAMPLE, machine_code};
+use crate::constant_time::{SAMPLE, architecture, machine_code};
 use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{self, Instructions, Sass};
@@ -168,12 +168,6 @@ fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
         }
     }
     stale
-}
-
-/// An architecture by its name, such as sm_90.
-pub fn architecture(name: &str) -> Result<u32, String> {
-    let number = name.strip_prefix("sm_").unwrap_or(name).parse();
-    number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {

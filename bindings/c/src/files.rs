@@ -605,10 +605,12 @@ fn about(source: &Source, error: Error) -> Failure {
         _ => {
             let is_disk =
                 || file.and_then(|path| path.metadata().ok()).is_some_and(|metadata| is_block_device(&metadata));
-            let advice = match error.may_be_of_what_follows() {
-                true if is_disk() => DISK,
-                true => LONGER,
-                false => "",
+            let advice = if !error.may_be_of_what_follows() {
+                ""
+            } else if is_disk() {
+                DISK
+            } else {
+                LONGER
             };
             let Failure { status, message } = error.into();
             Failure::new(status, format!("{of}{message}{advice}"))

@@ -2,7 +2,7 @@
 
 use crate::at_exit::is_ending;
 use crate::buffer::{self, small};
-use crate::new_file::{descriptor_of, holds_data, open_path};
+use crate::origin::{self, descriptor_of, holds_data, is_memory, open_path};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
@@ -17,14 +17,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// Must be called when the module is loaded: while Python ends, objects that it drops may seal, and nothing can be imported.
 pub fn import_classes(py: Python<'_>) -> PyResult<()> {
-    bytes_io(py)?;
+    origin::bytes_io(py)?;
     raw_io_base(py)?;
     Ok(())
-}
-
-fn bytes_io(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "io", "BytesIO")
 }
 
 fn raw_io_base(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
@@ -74,11 +69,6 @@ impl FileObject {
         let start = seek(object, SeekFrom::Current(0))?;
         Ok(Self { start, ..Self::new(object) })
     }
-}
-
-/// Whether a file object is plain memory, and not of a derived class, which may do anything.
-pub fn is_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(object.get_type().is(bytes_io(object.py())?))
 }
 
 /// Whether reading an object may have to wait for as long as somebody else likes: unless it is a file or plain memory. Python then looks for

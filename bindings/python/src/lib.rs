@@ -32,6 +32,7 @@
 //! | `parquet_pages` | the pages of a Parquet file: decrypted, or encrypted |
 //! | `page_header` | the header of such a page |
 //! | `signals` | looking for Ctrl-C |
+//! | `origin` | where the data of a file object comes from |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
 //! The documentation for users is in the comments of what Python sees; types are in `python/aes_bitslice/_native.pyi`.
@@ -69,6 +70,7 @@ mod new_file;
 mod number;
 mod opened;
 mod operation;
+mod origin;
 mod outcome;
 mod output;
 mod page_header;
@@ -104,13 +106,15 @@ mod _native {
     #[pymodule_export]
     use crate::layout::{GcmJobLayout, JobLayout};
     #[pymodule_export]
-    use crate::new_file::{descriptor_of, open_like, refuse_open};
+    use crate::new_file::{open_like, refuse_open};
     #[pymodule_export]
     use crate::operation::{
         CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Ctr, EcbDecrypt, EcbEncrypt, GcmDecrypt,
         GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmEncryptWithRandomNonce, GcmSivDecrypt, GcmSivEncrypt, Gmac,
         Keystream, Operation, Prg, XaesDecrypt, XaesEncrypt, XtsDecrypt, XtsEncrypt,
     };
+    #[pymodule_export]
+    use crate::origin::descriptor_of;
     #[pymodule_export]
     use crate::outcome::DeviceTag;
     #[pymodule_export]

@@ -3,19 +3,18 @@
 
 use crate::at_exit;
 use crate::error::os_error;
-use crate::file_object::is_memory;
 use crate::fork::generation;
+use crate::origin::{descriptor_of, holds_data, is_memory, path_of_descriptor};
 use crate::signals;
-use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
+use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
 use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fmt::Arguments;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -74,36 +73,6 @@ impl Like {
             Self::Source(access) => access.create(make, NamedTempFile::as_file),
         }
     }
-}
-
-/// A path of the open file of a file object, even if that has no name any more; none for one without a descriptor.
-pub fn open_path(object: &Bound<'_, PyAny>) -> Option<PathBuf> {
-    told(object, intern!(object.py(), "fileno")).map(path_of_descriptor)
-}
-
-/// The descriptor of the file that a file object's data comes from, if it is known. The package's readers have no `fileno`, by which a caller
-/// would read the sealed bytes: their `_descriptor` tells it, also where they are behind a buffer.
-#[pyfunction(name = "_descriptor_of")]
-pub fn descriptor_of(object: &Bound<'_, PyAny>) -> Option<u32> {
-    let py = object.py();
-    let of_reader = |reader: &Bound<'_, PyAny>| told(reader, intern!(py, "_descriptor"));
-    told(object, intern!(py, "fileno"))
-        .or_else(|| of_reader(object))
-        .or_else(|| of_reader(&object.getattr(intern!(py, "raw")).ok()?))
-}
-
-/// The descriptor that a method returns.
-fn told(object: &Bound<'_, PyAny>, method: &Bound<'_, PyString>) -> Option<u32> {
-    object.call_method0(method).and_then(|descriptor| descriptor.extract()).ok()
-}
-
-fn path_of_descriptor(descriptor: u32) -> PathBuf {
-    PathBuf::from(format!("/dev/fd/{descriptor}"))
-}
-
-/// Whether it is a file or a disk, whose data only some users may read, and which is never silent.
-pub fn holds_data(metadata: &Metadata) -> bool {
-    metadata.is_file() || is_block_device(metadata)
 }
 
 /// A temporary file, which the process that made it removes when it drops it. A forked child has a copy of it, and must not.

@@ -1,7 +1,7 @@
 //! Files that may stay silent, such as pipes: waiting for them looks for signals, and another thread never does it.
 
 use crate::file_object::raised;
-use crate::new_file::holds_data;
+use crate::origin::holds_data;
 use crate::signals::{self, EVERY};
 use aes_bitslice_seal::access::is_block_device;
 use pyo3::prelude::*;
