@@ -116,16 +116,20 @@ impl HashKey {
         *self.product(&sum, &self.0.key)
     }
 
-    /// H^-1, H^-2, H^-4 and so on, with which [`times_power`](Self::times_power) multiplies; zeros if H is 0.
+    /// The powers of H^-1 with which [`times`](Self::times) multiplies; zeros if H is 0.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) fn inverse_powers(&self) -> Zeroizing<Vec<[u8; 16]>> {
-        let mut square = self.inverse();
-        let mut powers = Zeroizing::new(Vec::with_capacity(u64::BITS as usize));
-        for _ in 0..u64::BITS {
-            powers.push(*square);
-            square = self.product(&square, &square);
+    pub(crate) fn inverse_powers(&self) -> PowersByDigits {
+        let mut first = self.inverse();
+        let mut powers = Zeroizing::new(Vec::with_capacity(DIGITS * VALUES));
+        for _ in 0..DIGITS {
+            let mut power = Zeroizing::new(ONE);
+            for _ in 0..VALUES {
+                powers.push(*power);
+                power = self.product(&power, &first);
+            }
+            first = power;
         }
-        powers
+        PowersByDigits(powers)
     }
 
     /// H^-1, which is H^(2^128 - 2); 0 if H is 0.
@@ -138,11 +142,12 @@ impl HashKey {
         result
     }
 
-    /// An element times x^n, from x, x^2, x^4 and so on. The time depends only on n, which is a length.
+    /// An element times x^n, from the powers of x. Time and addresses depend only on n, which is a length.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) fn times_power(&self, element: &[u8; 16], powers: &[[u8; 16]], n: u64) -> Zeroizing<[u8; 16]> {
-        let of_bits = powers.iter().enumerate().filter(|(bit, _)| n >> bit & 1 == 1);
-        of_bits.fold(Zeroizing::new(*element), |product, (_, power)| self.product(&product, power))
+    pub(crate) fn times(&self, element: &[u8; 16], powers: &PowersByDigits, n: u32) -> Zeroizing<[u8; 16]> {
+        let of_digits = powers.0.chunks(VALUES).enumerate().map(|(i, of)| (n as usize >> (4 * i) & 15, of));
+        let of_digits = of_digits.filter(|(digit, _)| *digit != 0);
+        of_digits.fold(Zeroizing::new(*element), |product, (digit, of)| self.product(&product, &of[digit]))
     }
 
     /// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
@@ -166,6 +171,13 @@ impl HashKey {
     }
 }
 
+/// x^(16^i d), for i below 8 and d below 16: with them x^n takes a product for each hexadecimal digit of n, and not for each bit.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+pub(crate) struct PowersByDigits(Zeroizing<Vec<[u8; 16]>>);
+
+const VALUES: usize = 16;
+const DIGITS: usize = 8;
+
 impl fmt::Debug for HashKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HashKey")
@@ -183,9 +195,9 @@ mod tests {
     fn powers_of_the_inverse_undo_powers() {
         let key = HashKey::from_bytes(std::array::from_fn(|i| (31 * i + 5) as u8));
         let (element, inverses) = ([0x6b; 16], key.inverse_powers());
-        for n in [0, 1, 2, 3, 255, 1 << 32] {
-            let undone = key.times_power(&element, &inverses, n);
-            assert_eq!(*key.product(&undone, &key.power(n)), element, "H^{n}");
+        for n in [0, 1, 2, 3, 15, 16, 255, 0xf0a5, 1 << 31, u32::MAX] {
+            let undone = key.times(&element, &inverses, n);
+            assert_eq!(*key.product(&undone, &key.power(n.into())), element, "H^{n}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::cpu::hash_key::HashKey;
+use crate::cpu::hash_key::{HashKey, PowersByDigits};
 use crate::op::launch::{Entry, Launch, Value, block_words, counter_words};
 use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::aes::Direction;
@@ -77,8 +77,7 @@ const WARPGROUP: u32 = 128;
 /// What the kernel of GCM in one launch needs of a hash key.
 pub(crate) struct GcmTables<D: Driver> {
     pub(crate) tables: D::KeyMemory,
-    /// H^-1, H^-2, H^-4 and so on.
-    pub(crate) inverses: Zeroizing<Vec<[u8; 16]>>,
+    pub(crate) inverses: PowersByDigits,
 }
 
 /// The kernel of GCM in one launch, and what it needs of a key.
@@ -150,7 +149,8 @@ impl<D: Driver> Gcm<'_, D> {
         let thread_blocks = tiles.clamp(1, (*units / (manifest.threads / WARPGROUP)).into()) as u32;
         // The factor is a power of the hash key: what the stack keeps of it is overwritten, and the launch wipes its values.
         let launch = key.scrubbed(|| {
-            let factor = key.times_power(&terms.factor, &tables.inverses, tiles * tile - skipped - blocks);
+            let missing = (tiles * tile - skipped - blocks) as u32; // fewer than a tile has
+            let factor = key.times(&terms.factor, &tables.inverses, missing);
             let values = vec![
                 (Argument::Length, Value::U64(span.len)),
                 (Argument::Counter, Value::Words(counter_words(counter))),
