@@ -1,6 +1,7 @@
 //! The CUDA driver as devices in general use it ([`Driver`]): memory, copies and launches on streams.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::{Memory, Stream};
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::memory::pinned::{self, Pinned};
@@ -38,39 +39,6 @@ impl span::Place for CUdeviceptr {
     }
 }
 
-/// A stream of the engine's.
-pub(crate) struct Stream {
-    context: Arc<Context>,
-    stream: CUstream,
-}
-
-// SAFETY: a handle, which any thread that has made the context current may use.
-unsafe impl Send for Stream {}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        // An error cannot be handled here.
-        let _ = self.context.make_current();
-        // SAFETY: created here, alive, and not used after this.
-        let _ = unsafe { result::stream::destroy(self.stream) };
-    }
-}
-
-/// Device memory of the engine's.
-pub(crate) struct Memory {
-    context: Arc<Context>,
-    pointer: CUdeviceptr,
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // An error cannot be handled here; on a context that is lost, the memory is lost with it.
-        let _ = self.context.make_current();
-        // SAFETY: allocated here, and not used after this.
-        let _ = unsafe { result::free_sync(self.pointer) };
-    }
-}
-
 impl Driver for Context {
     type Place = CUdeviceptr;
     type Queue = CUstream;
@@ -89,22 +57,15 @@ impl Driver for Context {
     }
 
     fn own_queue(self: &Arc<Self>) -> Result<Stream, Error> {
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
-        Ok(Stream { stream: self.call("cuStreamCreate", stream)?, context: self.clone() })
+        Stream::new(self)
     }
 
     fn queue(own: &mut Stream) -> &mut CUstream {
-        &mut own.stream
+        &mut own.raw
     }
 
     fn memory(self: &Arc<Self>, _stream: &mut Stream, len: usize) -> Result<Memory, Error> {
-        // SAFETY: the context is current on this thread, as the caller has entered it.
-        match unsafe { result::malloc_sync(len) } {
-            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
-                Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") })
-            }
-            allocated => Ok(Memory { pointer: self.call("cuMemAlloc", allocated)?, context: self.clone() }),
-        }
+        Memory::new(self, len)
     }
 
     fn place(memory: &Memory) -> CUdeviceptr {
@@ -125,12 +86,12 @@ impl Driver for Context {
 
     unsafe fn copy_in(&self, stream: &mut Stream, from: &[u8], to: CUdeviceptr) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        self.call("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(to, from, stream.stream) })
+        self.call("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(to, from, stream.raw) })
     }
 
     unsafe fn copy_out(&self, stream: &mut Stream, from: CUdeviceptr, to: &mut [u8]) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        self.call("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(to, from, stream.stream) })
+        self.call("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(to, from, stream.raw) })
     }
 
     unsafe fn clear(&self, stream: &mut CUstream, at: CUdeviceptr, len: usize) -> Result<(), Error> {
@@ -156,7 +117,7 @@ impl Driver for Context {
 
     fn wait(&self, stream: &mut Stream) -> Waited {
         // SAFETY: the stream is alive.
-        let waited = unsafe { result::stream::synchronize(stream.stream) };
+        let waited = unsafe { result::stream::synchronize(stream.raw) };
         match self.call("cuStreamSynchronize", waited) {
             Ok(()) => Waited::Done,
             Err(error) => Waited::Unknown(error),

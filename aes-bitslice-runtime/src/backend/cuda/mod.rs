@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `driver` | whether CUDA is there; errors by name; which errors are fatal to a context |
 //! | `context` | a device's context, and whether an error has left it unusable |
+//! | `handles` | streams, events and device memory, each released when its owner is dropped |
 //! | `memory` | device memory, pinned memory, and copies |
 //! | `kernel` | the code of kernels: loaded, captured into graphs, with arguments in the driver's form |
 //! | `commands` | the driver as `backend::device` uses it: memory, copies, launches |
@@ -61,6 +62,7 @@ mod gcm_by_key;
 mod gcm_job_layout;
 mod gcm_jobs;
 mod gcm_self_test;
+pub(crate) mod handles;
 mod job_layout;
 pub(crate) mod kernel;
 pub(crate) mod launch;

@@ -6,12 +6,12 @@
 //! ```
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::{Event, Stream};
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
-use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use cudarc::driver::sys::{self, CUstream};
+use std::sync::{Arc, Mutex};
 
 /// The number of side streams kept between calls.
 const KEPT: usize = 8;
@@ -21,31 +21,14 @@ const KEPT: usize = 8;
 /// Calls return before their work is done, so a stream kept for the next call may still have work that waits for another caller's stream.
 /// It is taken again only when that work is done, so no caller waits for another.
 struct SideStream {
-    context: Arc<Context>,
-    // Null until created.
-    stream: CUstream,
-    forked: CUevent,
-    joined: CUevent,
+    forked: Event,
+    joined: Event,
+    stream: Stream,
 }
-
-// SAFETY: handles, which any thread that has made the context current may use.
-unsafe impl Send for SideStream {}
 
 impl SideStream {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
-        // If a later part cannot be created, drop destroys the earlier ones.
-        let mut side = Self {
-            context: context.clone(),
-            stream: ptr::null_mut(),
-            forked: ptr::null_mut(),
-            joined: ptr::null_mut(),
-        };
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
-        side.stream = context.call("cuStreamCreate", stream)?;
-        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
-        side.forked = event()?;
-        side.joined = event()?;
-        Ok(side)
+        Ok(Self { stream: Stream::new(context)?, forked: Event::new(context)?, joined: Event::new(context)? })
     }
 
     /// Whether everything that it was used for is done. An error does not belong to this call: the stream is just not taken.
@@ -58,25 +41,9 @@ impl SideStream {
             if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
                 return false;
             }
-            let done = result::event::query(self.joined);
+            let done = result::event::query(self.joined.raw);
             let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
             done.is_ok()
-        }
-    }
-}
-
-impl Drop for SideStream {
-    fn drop(&mut self) {
-        // An error cannot be handled here. The driver lets the work on the stream finish first, without a wait here.
-        let _ = self.context.make_current();
-        // SAFETY: all three were created here, and are not used after this.
-        unsafe {
-            for event in [self.forked, self.joined].into_iter().filter(|event| !event.is_null()) {
-                let _ = result::event::destroy(event);
-            }
-            if !self.stream.is_null() {
-                let _ = result::stream::destroy(self.stream);
-            }
         }
     }
 }
@@ -107,17 +74,17 @@ impl SideStreams {
         let context = &*self.context;
         let side = self.take()?;
         // SAFETY: streams and event are live, as the caller guarantees and by ownership.
-        unsafe { context.order(stream, side.forked, side.stream) }?;
-        let launched = work().and_then(|()| on_side(side.stream));
+        unsafe { context.order(stream, side.forked.raw, side.stream.raw) }?;
+        let launched = work().and_then(|()| on_side(side.stream.raw));
         // Also after an error: the caller's stream has to wait for what was launched.
         // SAFETY: streams and event are live, as the caller guarantees and by ownership.
-        let joined = unsafe { context.order(side.stream, side.joined, stream) };
+        let joined = unsafe { context.order(side.stream.raw, side.joined.raw, stream) };
         match joined {
             Ok(()) => self.give_back(side),
             Err(_) => {
                 // The caller's stream does not wait for what was launched here, so the caller has to.
                 // SAFETY: the stream is the side stream's and alive.
-                let waited = unsafe { result::stream::synchronize(side.stream) };
+                let waited = unsafe { result::stream::synchronize(side.stream.raw) };
                 // The errors to report came before this one; it may have shown that the context is lost.
                 let _ = context.call("cuStreamSynchronize", waited);
             }
@@ -127,20 +94,16 @@ impl SideStreams {
 
     fn take(&self) -> Result<SideStream, Error> {
         let idle = {
-            let mut kept = self.lock();
+            let mut kept = lock(&self.kept);
             kept.iter().position(SideStream::is_idle).map(|i| kept.swap_remove(i))
         };
         idle.map_or_else(|| SideStream::new(&self.context), Ok)
     }
 
     fn give_back(&self, side: SideStream) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         if kept.len() < KEPT {
             kept.push(side);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<SideStream>> {
-        lock(&self.kept)
     }
 }

@@ -7,14 +7,14 @@
 //! ```
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::{self, Event, Stream};
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::base::threads::clear;
 use cudarc::driver::result;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUstream};
 use std::ops::Range;
-use std::ptr;
 use std::sync::{Arc, Mutex};
 
 /// The maximum number kept between calls, the share of the device's memory that is kept, but no less than `MOST` bytes, and the minimum size of
@@ -37,20 +37,17 @@ struct Memory {
     context: Arc<Context>,
     pinned: Pinned,
     /// Device memory, and its size in bytes, which is no less than that of the pinned memory.
-    pointer: CUdeviceptr,
+    memory: handles::Memory,
     len: usize,
-    /// A stream that copies the call's input to the device, and its results back, while the caller's stream is busy with other work.
-    copies: CUstream,
-    /// Streams for parts of the work that do not wait for each other, once requested.
-    beside: Vec<CUstream>,
     /// Marks the end of the first copy, then that of the work.
-    there: CUevent,
+    there: Event,
     /// Marks the end of the call.
-    event: CUevent,
+    event: Event,
+    /// Streams for parts of the work that do not wait for each other, once requested.
+    beside: Vec<Stream>,
+    /// A stream that copies the call's input to the device, and its results back, while the caller's stream is busy with other work.
+    copies: Stream,
 }
-
-// SAFETY: handles, which any thread that has made the context current may use.
-unsafe impl Send for Memory {}
 
 /// Memory for one call. It goes back on drop, which waits for the call.
 pub(crate) struct BatchMemory {
@@ -147,10 +144,10 @@ impl BatchMemory {
     pub(crate) fn beside(&mut self, count: usize) -> Result<Beside, Error> {
         let Memory { context, beside, there, .. } = self.memory.as_mut().expect("there until drop");
         while beside.len() < count {
-            let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
-            beside.push(context.call("cuStreamCreate", stream)?);
+            beside.push(Stream::new(context)?);
         }
-        Ok(Beside { context: context.clone(), streams: beside[..count].to_vec(), event: *there })
+        let streams = beside[..count].iter().map(|stream| stream.raw).collect();
+        Ok(Beside { context: context.clone(), streams, event: there.raw })
     }
 
     /// Copies the first `bytes` bytes to the device, does work there on a stream, copies the results back, and clears what is secret; without
@@ -170,22 +167,21 @@ impl BatchMemory {
         self.state = State::Lost;
         self.results = results.clone();
         self.secrets = [0..bytes, results.clone()].map(|copied| common(&copied, &secret));
-        let Memory { context, pinned, pointer, copies, there, event, .. } =
+        let Memory { context, pinned, memory, copies, there, event, .. } =
             self.memory.as_mut().expect("there until drop");
-        let at = |offset: usize| *pointer + offset as u64;
+        let (pointer, copies, there) = (memory.pointer, copies.raw, there.raw);
+        let at = |offset: usize| pointer + offset as u64;
         // SAFETY: both have this length, and stay until the event; nothing else uses them before; streams and event are live.
         let (copied, may_still_be_read) = unsafe {
-            let copied = result::memcpy_htod_async(*pointer, &pinned[..bytes], *copies);
-            let copied =
-                context.call("cuMemcpyHtoDAsync", copied).and_then(|()| context.order(*copies, *there, stream));
+            let copied = result::memcpy_htod_async(pointer, &pinned[..bytes], copies);
+            let copied = context.call("cuMemcpyHtoDAsync", copied).and_then(|()| context.order(copies, there, stream));
             // After an error the caller's stream does not wait for the copy, so the caller has to.
-            let may_still_be_read = copied.is_err() && result::stream::synchronize(*copies).is_err();
+            let may_still_be_read = copied.is_err() && result::stream::synchronize(copies).is_err();
             (copied, may_still_be_read)
         };
-        let worked = copied.and_then(|()| work(*pointer));
+        let worked = copied.and_then(|()| work(pointer));
         // SAFETY: streams and event are live.
-        let done =
-            unsafe { context.order(stream, *there, *copies).or_else(|error| context.wait_instead(stream, error)) };
+        let done = unsafe { context.order(stream, there, copies).or_else(|error| context.wait_instead(stream, error)) };
         if done.is_err() {
             return worked.and(done);
         }
@@ -193,14 +189,14 @@ impl BatchMemory {
         let back = match worked {
             Ok(()) if results.is_empty() => Ok(()),
             // SAFETY: the results are within both memories, which stay until the event; nothing else accesses the pinned memory before it.
-            Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), *copies) },
+            Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), copies) },
             Err(_) => Ok(()),
         };
         // SAFETY: the range is within the memory, which stays until the event; the stream is live.
-        let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), *copies) };
+        let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), copies) };
         self.is_cleared = cleared.is_ok();
         // SAFETY: both are live.
-        unsafe { context.record(*event, *copies) }?;
+        unsafe { context.record(event.raw, copies) }?;
         if !may_still_be_read {
             self.state = State::InUse;
         }
@@ -213,7 +209,7 @@ impl BatchMemory {
     pub(crate) fn read<T>(mut self, value: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         self.memories.context.enter()?;
         let memory = self.memory.as_ref().expect("there until drop");
-        memory.wait()?;
+        memory.event.wait()?;
         let value = value(&memory.pinned[self.results.clone()]);
         self.state = State::Idle;
         Ok(value)
@@ -242,7 +238,7 @@ impl Drop for BatchMemory {
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         match self.state {
             State::Idle => {}
-            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => {}
+            State::InUse if memory.context.make_current().is_ok() && memory.event.wait().is_ok() => {}
             // It may still be accessed.
             State::InUse | State::Lost => return std::mem::forget(memory),
         }
@@ -272,32 +268,16 @@ fn surplus(lengths: impl Iterator<Item = usize> + Clone, most: usize) -> Option<
 
 impl Memory {
     fn new(context: &Arc<Context>, copied: usize, len: usize) -> Result<Self, Error> {
-        // If a later part cannot be created, drop frees the earlier ones.
-        let pinned = Pinned::new(context, copied)?;
-        let mut memory = Self {
+        Ok(Self {
             context: context.clone(),
-            pinned,
-            pointer: 0,
-            len,
-            copies: ptr::null_mut(),
+            pinned: Pinned::new(context, copied)?,
+            copies: Stream::new(context)?,
             beside: vec![],
-            there: ptr::null_mut(),
-            event: ptr::null_mut(),
-        };
-        let copies = result::stream::create(result::stream::StreamKind::NonBlocking);
-        memory.copies = context.call("cuStreamCreate", copies)?;
-        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
-        memory.there = event()?;
-        memory.event = event()?;
-        // SAFETY: freed on drop.
-        memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
-        Ok(memory)
-    }
-
-    /// Waits for the call that uses it.
-    fn wait(&self) -> Result<(), Error> {
-        // SAFETY: the event is live.
-        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
+            there: Event::new(context)?,
+            event: Event::new(context)?,
+            memory: handles::Memory::new(context, len)?,
+            len,
+        })
     }
 }
 
@@ -305,19 +285,10 @@ impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
-        // SAFETY: created here, not used after this, and nothing accesses the memory; clearing comes before freeing.
+        // SAFETY: nothing accesses the memory, which is freed after this.
         unsafe {
-            if self.pointer != 0 {
-                let _ = result::memset_d8_async(self.pointer, 0, self.len, self.copies);
-                let _ = result::stream::synchronize(self.copies);
-                let _ = result::free_sync(self.pointer);
-            }
-            for event in [self.there, self.event].into_iter().filter(|event| !event.is_null()) {
-                let _ = result::event::destroy(event);
-            }
-            for stream in self.beside.drain(..).chain([self.copies]).filter(|stream| !stream.is_null()) {
-                let _ = result::stream::destroy(stream);
-            }
+            let _ = result::memset_d8_async(self.memory.pointer, 0, self.len, self.copies.raw);
+            let _ = result::stream::synchronize(self.copies.raw);
         }
     }
 }

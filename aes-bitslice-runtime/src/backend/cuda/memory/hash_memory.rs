@@ -2,12 +2,12 @@
 //! from call to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::{self, Event, Stream};
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
-use std::ptr;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::{Arc, Mutex};
 
 /// The maximum number kept between calls.
@@ -22,15 +22,11 @@ pub(crate) struct HashMemories {
 /// Memory for one hash, zeros between calls.
 struct Memory {
     context: Arc<Context>,
-    pointer: CUdeviceptr,
-    // Null until created.
+    memory: handles::Memory,
+    event: Event,
     /// The stream on which it is read and cleared.
-    stream: CUstream,
-    event: CUevent,
+    stream: Stream,
 }
-
-// SAFETY: handles, which any thread that has made the context current may use.
-unsafe impl Send for Memory {}
 
 /// Memory for the hash of one call. It goes back on drop, which waits for the call.
 pub(crate) struct HashMemory {
@@ -80,10 +76,10 @@ impl HashMemory {
     ) -> Result<(), Error> {
         self.state = State::Lost;
         // Even after a failure, some of it may be on the stream.
-        let worked = work(self.memory().pointer);
+        let worked = work(self.memory().memory.pointer);
         let Memory { context, event, .. } = self.memory();
         // SAFETY: the caller guarantees the stream, and the event is live.
-        unsafe { context.record(*event, stream) }?;
+        unsafe { context.record(event.raw, stream) }?;
         self.state = State::InUse;
         worked
     }
@@ -92,7 +88,7 @@ impl HashMemory {
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
-        self.memory().wait()?;
+        self.memory().event.wait()?;
         self.memory().read(&mut hash)?;
         self.memory().clear()?;
         self.state = State::Cleared;
@@ -106,7 +102,9 @@ impl Drop for HashMemory {
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         let cleared = match self.state {
             State::Cleared => true,
-            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => memory.clear().is_ok(),
+            State::InUse if memory.context.make_current().is_ok() && memory.event.wait().is_ok() => {
+                memory.clear().is_ok()
+            }
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
         };
@@ -119,29 +117,17 @@ impl Drop for HashMemory {
 
 impl Memory {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
-        // If a later part cannot be created, drop frees the earlier ones.
-        let mut memory = Self { context: context.clone(), pointer: 0, stream: ptr::null_mut(), event: ptr::null_mut() };
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
-        memory.stream = context.call("cuStreamCreate", stream)?;
-        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        memory.event = context.call("cuEventCreate", event)?;
-        // SAFETY: freed on drop.
-        memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(HASH) })?;
+        let (stream, event) = (Stream::new(context)?, Event::new(context)?);
+        let memory = Self { context: context.clone(), memory: handles::Memory::new(context, HASH)?, event, stream };
         memory.clear()?;
         Ok(memory)
-    }
-
-    /// Waits for the call that writes it.
-    fn wait(&self) -> Result<(), Error> {
-        // SAFETY: the event is live.
-        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
     }
 
     fn read(&self, hash: &mut [u8; HASH]) -> Result<(), Error> {
         // SAFETY: the length is the allocated length; waited for here.
         let copied = unsafe {
-            result::memcpy_dtoh_async(hash, self.pointer, self.stream)
-                .and_then(|()| result::stream::synchronize(self.stream))
+            result::memcpy_dtoh_async(hash, self.memory.pointer, self.stream.raw)
+                .and_then(|()| result::stream::synchronize(self.stream.raw))
         };
         self.context.call("cuMemcpyDtoHAsync", copied)
     }
@@ -149,28 +135,9 @@ impl Memory {
     fn clear(&self) -> Result<(), Error> {
         // SAFETY: the length is the allocated length; waited for here, because another stream uses it next.
         let cleared = unsafe {
-            result::memset_d8_async(self.pointer, 0, HASH, self.stream)
-                .and_then(|()| result::stream::synchronize(self.stream))
+            result::memset_d8_async(self.memory.pointer, 0, HASH, self.stream.raw)
+                .and_then(|()| result::stream::synchronize(self.stream.raw))
         };
         self.context.call("cuMemsetD8Async", cleared)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        let _ = self.context.make_current();
-        // An error cannot be handled here.
-        // SAFETY: created here, not used after this, and nothing writes to the memory.
-        unsafe {
-            if self.pointer != 0 {
-                let _ = result::free_sync(self.pointer);
-            }
-            if !self.event.is_null() {
-                let _ = result::event::destroy(self.event);
-            }
-            if !self.stream.is_null() {
-                let _ = result::stream::destroy(self.stream);
-            }
-        }
     }
 }

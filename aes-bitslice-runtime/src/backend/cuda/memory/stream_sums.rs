@@ -2,6 +2,7 @@
 //! not run at a time; the last thread block leaves zeros for the next launch, so that nobody has to clear it.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::{Memory, Stream};
 use crate::base::error::Error;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
@@ -27,7 +28,7 @@ struct All {
     /// By the number of the stream, which no other stream of the process ever has.
     of_streams: HashMap<u64, CUdeviceptr>,
     unused: Vec<CUdeviceptr>,
-    allocated: Vec<CUdeviceptr>,
+    allocated: Vec<Memory>,
 }
 
 impl StreamSums {
@@ -67,61 +68,42 @@ impl StreamSums {
                 let taken: Vec<CUdeviceptr> = all.of_streams.drain().map(|(_, sums)| sums).collect();
                 all.unused.extend(taken);
             } else {
-                let memory = self.allocate()?;
+                let memory = Memory::new(&self.context, AT_A_TIME * BYTES)?;
+                clear(&self.context, &memory)?;
+                all.unused.extend((0..AT_A_TIME).map(|n| memory.pointer + (n * BYTES) as u64));
                 all.allocated.push(memory);
-                all.unused.extend((0..AT_A_TIME).map(|n| memory + (n * BYTES) as u64));
             }
         }
         let sums = all.unused.pop().expect("some, as of now");
         all.of_streams.insert(number, sums);
         Ok(())
     }
-
-    /// Zeros, which were waited for.
-    fn allocate(&self) -> Result<CUdeviceptr, Error> {
-        let len = AT_A_TIME * BYTES;
-        // SAFETY: the context is current on this thread, as the caller has entered it; freed on drop.
-        let memory = self.context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
-        // SAFETY: the length is the allocated length; nobody uses the memory yet.
-        let cleared = unsafe { clear(memory, len) };
-        self.context.call("cuMemsetD8", cleared).inspect_err(|_| {
-            // SAFETY: allocated above, and nothing uses it.
-            let _ = unsafe { result::free_sync(memory) };
-        })?;
-        Ok(memory)
-    }
 }
 
-/// Clears device memory on a stream of its own, and waits.
-///
-/// # Safety
-/// The memory is live, and nothing uses it.
-unsafe fn clear(memory: CUdeviceptr, len: usize) -> Result<(), cudarc::driver::DriverError> {
-    let stream = result::stream::create(result::stream::StreamKind::NonBlocking)?;
-    // SAFETY: as the caller guarantees; the stream is live until it is destroyed here.
-    unsafe {
-        let cleared =
-            result::memset_d8_async(memory, 0, len, stream).and_then(|()| result::stream::synchronize(stream));
-        cleared.and(result::stream::destroy(stream))
-    }
+/// Clears memory for [`AT_A_TIME`] streams, which nothing uses, on a stream of its own, and waits.
+fn clear(context: &Arc<Context>, memory: &Memory) -> Result<(), Error> {
+    let stream = Stream::new(context)?;
+    // SAFETY: the length is the allocated length, and the stream is live until it was waited for.
+    let cleared = unsafe {
+        result::memset_d8_async(memory.pointer, 0, AT_A_TIME * BYTES, stream.raw)
+            .and_then(|()| result::stream::synchronize(stream.raw))
+    };
+    context.call("cuMemsetD8Async", cleared)
 }
 
 impl Drop for StreamSums {
     fn drop(&mut self) {
         let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if all.allocated.is_empty() || self.context.make_current().is_err() {
+        if all.allocated.is_empty() {
             return;
         }
         // Launches may be in flight. If waiting fails, they may still write there, so it stays.
-        if result::ctx::synchronize().is_ok() {
-            for memory in all.allocated.drain(..) {
-                // An error cannot be handled here.
-                // SAFETY: allocated here, not used after this; a launch that did not end may have left a sum there, which is secret.
-                unsafe {
-                    let _ = clear(memory, AT_A_TIME * BYTES);
-                    let _ = result::free_sync(memory);
-                }
-            }
+        if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_err() {
+            return std::mem::forget(std::mem::take(&mut all.allocated));
+        }
+        for memory in all.allocated.drain(..) {
+            // An error cannot be handled here. A launch that did not end may have left a sum there, which is secret.
+            let _ = clear(&self.context, &memory);
         }
     }
 }

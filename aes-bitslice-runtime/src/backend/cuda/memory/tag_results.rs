@@ -2,12 +2,12 @@
 //! tag that nobody asks for is waited for by nobody: it stays there until its memory is used again, once its call is done.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::handles::Event;
 use crate::backend::cuda::memory::pinned::{self, Pinned};
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
-use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::sys::{self, CUdeviceptr, CUresult, CUstream};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -48,11 +48,8 @@ struct Slot {
     context: Arc<Context>,
     memory: Arc<Memory>,
     number: usize,
-    event: CUevent,
+    event: Event,
 }
-
-// SAFETY: handles, which any thread that has made the context current may use.
-unsafe impl Send for Slot {}
 
 /// The tag of one call.
 pub(crate) struct TagResult {
@@ -102,8 +99,7 @@ impl TagResults {
         let start = pinned.as_mut_ptr();
         let memory = Arc::new(Memory { _pinned: pinned, start, on_device });
         let slot = |number| {
-            let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
-            let event = self.context.call("cuEventCreate", event)?;
+            let event = Event::new(&self.context)?;
             Ok(Slot { context: self.context.clone(), memory: memory.clone(), number, event })
         };
         (0..AT_A_TIME).map(slot).collect()
@@ -129,7 +125,7 @@ impl TagResult {
         // Even after a failure, some of it may be on the stream.
         let worked = work(memory.on_device + (HASH * number) as u64);
         // SAFETY: the caller guarantees the stream, and the event is live.
-        let recorded = unsafe { context.record(*event, stream) };
+        let recorded = unsafe { context.record(event.raw, stream) };
         if recorded.is_err() {
             // It may be written at an unknown time.
             std::mem::forget(self.slot.take());
@@ -141,7 +137,7 @@ impl TagResult {
     /// Waits for the tag.
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.results.context.enter()?;
-        self.slot().wait()?;
+        self.slot().event.wait()?;
         let tag = self.slot().read();
         self.slot().clear();
         self.is_under_way = false;
@@ -186,16 +182,10 @@ impl Slot {
         unsafe { self.start().write_volatile(NOTHING) }
     }
 
-    /// Waits for the call that writes it.
-    fn wait(&self) -> Result<(), Error> {
-        // SAFETY: the event is live.
-        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
-    }
-
-    /// Whether that call is done.
+    /// Whether the call that writes it is done.
     fn is_done(&self) -> Result<bool, Error> {
         // SAFETY: the event is live.
-        match unsafe { sys::cuEventQuery(self.event) } {
+        match unsafe { sys::cuEventQuery(self.event.raw) } {
             CUresult::CUDA_ERROR_NOT_READY => Ok(false),
             asked => self.context.call("cuEventQuery", asked.result()).map(|()| true),
         }
@@ -205,10 +195,8 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         // An error cannot be handled here. Nobody has waited for what was left: memory that a call may still write to is not freed.
-        if self.context.make_current().is_err() || self.wait().is_err() {
+        if self.context.make_current().is_err() || self.event.wait().is_err() {
             std::mem::forget(self.memory.clone());
         }
-        // SAFETY: created here, and not used after this.
-        let _ = unsafe { result::event::destroy(self.event) };
     }
 }
