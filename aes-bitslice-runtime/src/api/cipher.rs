@@ -118,7 +118,7 @@ impl Cipher {
     /// let mut data = *b"any number of bytes";
     /// cipher.run(Ctr::new(&Counter::random()?, 0), &mut data)?;
     /// let (input, mut output) = ([7; 32], [0; 32]);
-    /// cipher.run(Ecb::encrypt(), (&input[..], &mut output[..]))?;
+    /// cipher.run(Ecb::encrypt(), (&input, &mut output))?;
     /// # Ok::<(), aes_bitslice_runtime::Error>(())
     /// ```
     ///

@@ -22,8 +22,8 @@ impl Access {
     pub(crate) fn refused(self, operation: &'static str) -> Error {
         let takes = match self {
             Self::Maps => "data that it may write: `&mut data` in place, or an input with an output of its length",
-            Self::Reads => "an input, and no output",
-            Self::Writes => "an output, and no input",
+            Self::Reads => "an input, and no output: `&data`",
+            Self::Writes => "an output, and no input: `&mut data`",
         };
         Error::WrongAccess { operation, takes }
     }
@@ -31,9 +31,9 @@ impl Access {
 
 /// The host memory of one call. Input and output, where there are both, have the same length.
 ///
-/// A call takes anything that converts into this: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is a
-/// separate input and output, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
-/// `&mut [u8]`.
+/// A call takes anything that converts into this, such as slices, arrays, `Vec<u8>` and [`HostBuffer`](crate::HostBuffer): `&mut data` is both
+/// input and output, `(&input, &mut output)` is a separate input and output, `&input` is an input for an operation that only reads. An
+/// operation that only writes takes `&mut data`.
 #[derive(Debug)]
 pub enum Buffers<'a> {
     /// The output replaces the input.
@@ -51,52 +51,24 @@ pub enum Buffers<'a> {
     Write(&'a mut [u8]),
 }
 
-impl<'a> From<&'a mut [u8]> for Buffers<'a> {
+impl<'a, D: AsMut<[u8]> + ?Sized> From<&'a mut D> for Buffers<'a> {
     #[inline]
-    fn from(data: &'a mut [u8]) -> Self {
-        Self::InPlace(data)
+    fn from(data: &'a mut D) -> Self {
+        Self::InPlace(data.as_mut())
     }
 }
 
-impl<'a, const N: usize> From<&'a mut [u8; N]> for Buffers<'a> {
+impl<'a, D: AsRef<[u8]> + ?Sized> From<&'a D> for Buffers<'a> {
     #[inline]
-    fn from(data: &'a mut [u8; N]) -> Self {
-        Self::InPlace(data)
+    fn from(input: &'a D) -> Self {
+        Self::Read(input.as_ref())
     }
 }
 
-impl<'a> From<&'a mut Vec<u8>> for Buffers<'a> {
+impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
     #[inline]
-    fn from(data: &'a mut Vec<u8>) -> Self {
-        Self::InPlace(data)
-    }
-}
-
-impl<'a> From<&'a [u8]> for Buffers<'a> {
-    #[inline]
-    fn from(input: &'a [u8]) -> Self {
-        Self::Read(input)
-    }
-}
-
-impl<'a, const N: usize> From<&'a [u8; N]> for Buffers<'a> {
-    #[inline]
-    fn from(input: &'a [u8; N]) -> Self {
-        Self::Read(input)
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for Buffers<'a> {
-    #[inline]
-    fn from(input: &'a Vec<u8>) -> Self {
-        Self::Read(input)
-    }
-}
-
-impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a> {
-    #[inline]
-    fn from((input, output): (&'a [u8], &'a mut [u8])) -> Self {
-        Self::To { input, output }
+    fn from((input, output): (&'a I, &'a mut O)) -> Self {
+        Self::To { input: input.as_ref(), output: output.as_mut() }
     }
 }
 

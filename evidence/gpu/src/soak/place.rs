@@ -107,7 +107,7 @@ impl Place {
         Ok(match self {
             Self::Apart => {
                 let mut output = vec![0xa5; data.len()];
-                (cipher.run(operation, (&data[..], &mut output[..])), output)
+                (cipher.run(operation, (&data, &mut output)), output)
             }
             Self::Submitted => match cipher.submit_with_output(operation, data) {
                 Ok(submitted) => match submitted.wait() {
