@@ -6,7 +6,8 @@
 use crate::memcheck::{findings, make_borrowed_undefined, make_defined, make_undefined};
 use aes_bitslice_runtime::{
     Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Direction, Engine, Error, GcmDecrypt, GcmDecryptBatch,
-    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Key, Nonce, Tag, Xts,
+    GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, JobKeys, Key,
+    KeyBits, Nonce, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
 use sha2::{Digest, Sha256};
@@ -26,14 +27,14 @@ pub fn decisions() -> Result<(), Error> {
     let mut secret = [0x5a; 32];
     make_undefined(&mut secret);
     let cipher = engine.cipher(&Key::new(&secret)?)?;
-    of_tags(&cipher)?;
+    of_tags(&cipher, &secret)?;
     of_keys(&engine, secret)?;
     make_defined(&mut secret);
     Ok(())
 }
 
 /// Decisions on tags.
-fn of_tags(cipher: &Cipher) -> Result<(), Error> {
+fn of_tags(cipher: &Cipher, secret: &[u8]) -> Result<(), Error> {
     let nonce = Nonce::new(&[3; 12])?;
     let mut data = [0xa5; BYTES];
     let messages = [GcmMessage { nonce: nonce.as_bytes(), aad: &[], range: 0..BYTES as u64 }];
@@ -59,12 +60,29 @@ fn of_tags(cipher: &Cipher) -> Result<(), Error> {
         let opened = GcmDecryptBatch::new(&messages, &tags).and_then(|batch| cipher.run(batch, &mut data));
         opened.expect("a batch").failed().is_empty()
     });
+    // The key is undefined, and so is what is copied from it.
+    let keys = JobKeys::each(KeyBits::Aes256, secret);
+    let mut data = [0xa5; BYTES];
+    let tags = cipher.run(GcmEncryptJobs::from_messages(&keys, &messages)?, &mut data)?;
+    let encrypted = data;
+    has_no_other_branches("GCM under a key of the message", 16, |byte| {
+        let (tags, mut data) = ([changed(&tags[0], byte)], encrypted);
+        let batch = GcmDecryptBatch::new(&messages, &tags).and_then(|batch| batch.under(&keys));
+        batch.and_then(|batch| cipher.run(batch, &mut data)).expect("a batch").failed().is_empty()
+    });
     let mut data = [0xa5; BYTES];
     let tag = cipher.run(GcmSivEncrypt::new(&nonce, b"a header"), &mut data)?;
     let encrypted = data;
     has_no_other_branches("AES-GCM-SIV decryption", 16, |byte| {
         let (tag, mut data) = (changed(&tag, byte), encrypted);
         cipher.run(GcmSivDecrypt::new(&nonce, b"a header", &tag), &mut data).is_ok()
+    });
+    let (nonce, mut data) = (Nonce::new(&[3; 24])?, [0xa5; BYTES]);
+    let tag = cipher.run(XaesEncrypt::new(&nonce, b"a header"), &mut data)?;
+    let encrypted = data;
+    has_no_other_branches("XAES-256-GCM decryption", 16, |byte| {
+        let (tag, mut data) = (changed(&tag, byte), encrypted);
+        cipher.run(XaesDecrypt::new(&nonce, b"a header", &tag), &mut data).is_ok()
     });
     let message = 0..BYTES as u64;
     let messages = std::slice::from_ref(&message);
