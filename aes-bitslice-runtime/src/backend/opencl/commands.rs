@@ -4,7 +4,7 @@ use crate::backend::device::driver::{Driver, Waited};
 use crate::backend::device::values::{Found, Values};
 use crate::backend::device::{hash, kernel, round_keys, slots, span};
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::{self, Buffer, Event, event_of};
+use crate::backend::opencl::handles::{self, Buffer, Event, call, event_of};
 use crate::backend::opencl::kernel::binding::Bound;
 use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoints;
@@ -121,13 +121,9 @@ impl Driver for Context {
     }
 
     unsafe fn clear(&self, commands: &mut Commands, at: Place, len: usize) -> Result<(), Error> {
-        let zero = 0_u8;
-        let (pattern, from) = ((&raw const zero).cast(), at.at as usize);
-        // SAFETY: the pattern is copied by the call; the caller guarantees the rest.
-        let cleared = unsafe {
-            command_queue::enqueue_fill_buffer(commands.queue, at.buffer, pattern, 1, from, len, 0, ptr::null())
-        };
-        commands.events.push(event_of("clEnqueueFillBuffer", cleared)?);
+        // SAFETY: as the caller guarantees.
+        let cleared = unsafe { handles::clear(commands.queue, at.buffer, at.at as usize, len) };
+        commands.events.push(call("clEnqueueFillBuffer", cleared)?);
         Ok(())
     }
 
