@@ -43,7 +43,7 @@ impl Engine {
 
     /// The tuning of its CUDA GPU, or of the first of several; `None` on other engines.
     pub fn tuning(&self) -> Option<&Tuning> {
-        self.group("").ok().map(|group| group.first().tuning())
+        self.group("").ok().map(|group| &group.first().tuning)
     }
 
     /// Allocates `len` bytes of zeroed device memory, sharded over this engine's GPUs: each has a share in proportion to its share of the

@@ -50,7 +50,7 @@ impl DeviceKey {
         let table = 0..4 * listed(batch.messages).words();
         let subkeys = table.end..table.end + 32;
         let tags = subkeys.end..subkeys.end + 16 * all;
-        let mut memory = self.device().batch_memories().take(tags.end, tags.end)?;
+        let mut memory = self.device().batch_memories.take(tags.end, tags.end)?;
         let pinned = memory.pinned();
         write(batch, pinned[table.clone()].as_chunks_mut().0);
         pinned[subkeys.clone()].copy_from_slice(batch.subkeys.as_flattened());

@@ -168,7 +168,7 @@ impl DeviceCipher<'_> {
         }
         self.prepare_batch(&Batch::Gcm(of))?;
         let none = || Error::NoSuchKernel { what: "there is none for arrays in GPU memory on this device".into() };
-        let gcm = key.gcm_batch_by(of.hash, |units| batch.groups(len, units))?.ok_or_else(none)?;
+        let gcm = key.gcm_batch(of.hash, |units| batch.groups(len, units))?.ok_or_else(none)?;
         // SAFETY: as the caller promises; the memory is freed on the stream, after the launches.
         unsafe {
             capture::keep(context, stream, key)?;
@@ -189,7 +189,7 @@ impl DeviceCipher<'_> {
         match batch {
             Batch::Gcm(of) => {
                 let key = self.key()?;
-                (0..=WIDEST).try_for_each(|wide| key.gcm_batch_by(of.hash, |_| wide).map(drop))
+                (0..=WIDEST).try_for_each(|wide| key.gcm_batch(of.hash, |_| wide).map(drop))
             }
             _ => Ok(()),
         }

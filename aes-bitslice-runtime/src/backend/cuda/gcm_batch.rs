@@ -157,7 +157,8 @@ pub(super) unsafe fn clear(stream: CUstream, output: CUdeviceptr, messages: &Mes
 impl DeviceKey {
     /// The kernels for these messages, loaded, with the tables that they read, built on first use. The caller has entered the device.
     pub(crate) fn gcm_kernels(&self, batch: &OfGcm<'_>) -> Result<By<'_>, Error> {
-        if let Some(gcm) = self.gcm_batch(batch)? {
+        let groups = |units| batch.messages.groups(batch.order, units);
+        if let Some(gcm) = self.gcm_batch(batch.hash, groups)? {
             return Ok(By::OneLaunch(gcm));
         }
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
@@ -175,7 +176,7 @@ impl DeviceKey {
     ) -> Result<BatchMemory, Error> {
         let by = self.gcm_kernels(batch)?;
         let places = Places::of(batch, &by);
-        let memory = self.device().batch_memories().take(places.verdicts.end, places.verdicts.end)?;
+        let memory = self.device().batch_memories.take(places.verdicts.end, places.verdicts.end)?;
         // SAFETY: as the caller promises.
         let launched = unsafe { self.launch_gcm_in(stream, span, batch, &by, places, memory) };
         launched.inspect_err(|_| {

@@ -126,7 +126,7 @@ impl Device {
             None => By::Messages { hasher: self.hash_kernel_of_jobs()?, tables: jobs.tables()? },
         };
         let places = Places::of(batch, &by);
-        let mut memory = self.batch_memories().take(places.verdicts.end, places.round_keys.end)?;
+        let mut memory = self.batch_memories.take(places.verdicts.end, places.round_keys.end)?;
         // Before anything secret is in its pinned memory, which is cleared after the work only.
         let ready = match &by {
             By::Keys(by_key) => Some(by_key.ready(&mut memory, places.tables.clone(), |n| jobs.key(n))?),

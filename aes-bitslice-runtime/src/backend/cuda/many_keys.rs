@@ -169,7 +169,7 @@ impl Device {
         let [tables_and_counters @ .., keys] = parts.map(<[u8]>::len);
         let round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
         let places = Places::of(tables_and_counters, keys, round_keys);
-        let mut memory = self.batch_memories().take(places.keys.end, places.round_keys.end)?;
+        let mut memory = self.batch_memories.take(places.keys.end, places.round_keys.end)?;
         let described = [&places.jobs, &places.runs, &places.counters, &places.keys].map(Range::clone);
         copy(memory.pinned().get_disjoint_mut(described).expect("apart").into_iter().zip(parts));
         let secret = places.keys.start..places.round_keys.end;

@@ -205,7 +205,7 @@ fn copy_at_once<T: Send>(
     let one = |(memory, at, chunk): (&Memory, usize, T)| {
         let Memory { device, share } = memory;
         device.enter()?;
-        let mut slot = device.slots().take(16)?;
+        let mut slot = device.slots.take(16)?;
         let copied = device.context().call(call, copy(&mut slot, share.pointer + at as u64, chunk));
         slot.wait().and(copied)
     };

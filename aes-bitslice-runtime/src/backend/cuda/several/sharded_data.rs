@@ -144,7 +144,7 @@ impl<'a> ShardedCipher<'a> {
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
             let choice =
                 work.kernels().mode.map(|mode| key.choose(mode, bytes as u64, work.head() == 0, None)).transpose()?;
-            let slots = key.device().slots();
+            let slots = &key.device().slots;
             // With room for the last block of each chunk.
             let blocks = 16 * owned.len().max(1);
             let first = slots.take(blocks)?;
@@ -227,7 +227,7 @@ impl Place for InShards<'_, '_> {
         let (call, ()) = Call::scrubbed(cipher, operation, Shards { key: cipher.key, input, output })?;
         let cut = cuts(&call, output.len() as u64, output.cuts().share as u64)?;
         let keys = cipher.key.keys();
-        let multiprocessors = keys.iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
+        let multiprocessors = keys.iter().map(|key| key.device().multiprocessors).max().unwrap_or(0);
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
         let bytes = output.cuts().chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
         let done = cipher.run_in_chunks(&call, &cut, input, output, bytes)?;
