@@ -4,7 +4,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
 use crate::backend::cuda::kernel::binding::{Passed, arguments};
 use crate::backend::cuda::kernel::image::Image;
-use crate::backend::cuda::memory::gather::Gathered;
+use crate::backend::cuda::memory::gather::gathered;
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
@@ -197,7 +197,7 @@ impl EntryPoints {
         let mut copies = Vec::new();
         let arguments = arguments(&function.parameters, values, |input, blocks| {
             // SAFETY: the blocks are within the input, which the caller guarantees.
-            let copy = unsafe { Gathered::new(context, stream, input, blocks) }?;
+            let copy = unsafe { gathered(context, stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
             Ok(pointer)

@@ -6,7 +6,7 @@
 
 use crate::backend::cuda::commands::{Slot, Span};
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::gather::gather;
+use crate::backend::cuda::memory::gather::copy_rows;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
@@ -181,7 +181,7 @@ pub(crate) fn ends<O: Pass>(
         // is borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
         unsafe {
             let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
-            gather(context, *slot.queue(), share.pointer + apart - 16, apart, others, room)?;
+            copy_rows(context, *slot.queue(), (share.pointer + apart - 16, apart), 16, others, room)?;
             let end = share.pointer + share.range.len() as u64 - 16;
             let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, *slot.queue());
             context.call("cuMemcpyDtoDAsync", copied)?;
