@@ -187,7 +187,7 @@ impl Device {
 
     /// Compiles a source for this device and loads it.
     pub(crate) fn compile(&self, manifest: &Manifest, source: &str) -> Result<Kernel, Error> {
-        self.load(manifest, &Image::compile(self.architecture, manifest, source)?)
+        self.load(manifest, &Image::compile(self.architecture, &manifest.kernel, source, manifest.secret)?)
     }
 
     fn load(&self, manifest: &Manifest, image: &Image) -> Result<Kernel, Error> {

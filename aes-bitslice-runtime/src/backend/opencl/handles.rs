@@ -206,14 +206,13 @@ fn owned(event: cl_event) -> Event {
 /// The result of a call, in this crate's terms.
 pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
     result.map_err(|code| match code {
-        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
-            what: "no OpenCL loader was found that loads (libOpenCL.so.1)".into(),
-            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver".into(),
-        },
-        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {
-            what: format!("the OpenCL loader has no {name}"),
-            help: "install one of OpenCL 1.2 or later".into(),
-        },
+        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => unavailable(
+            "no OpenCL loader was found that loads (libOpenCL.so.1)",
+            "install one (ocl-icd-libopencl1) and the device's OpenCL driver",
+        ),
+        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => {
+            unavailable(format!("the OpenCL loader has no {name}"), "install one of OpenCL 1.2 or later")
+        }
         error_codes::CL_PLATFORM_NOT_FOUND_KHR => no_platform(),
         error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => {
             Error::OutOfDeviceMemory { what: format!("what {name} asks for") }
@@ -261,12 +260,14 @@ fn code_name(code: cl_int) -> String {
     }
 }
 
+/// Why OpenCL cannot be used, and a remedy.
+pub(crate) fn unavailable(what: impl Into<String>, help: &str) -> Error {
+    Error::OpenClUnavailable { what: what.into(), help: help.into() }
+}
+
 /// The error where there is no platform.
 pub(crate) fn no_platform() -> Error {
-    Error::OpenClUnavailable {
-        what: "there is no OpenCL platform".into(),
-        help: "install the device's OpenCL driver".into(),
-    }
+    unavailable("there is no OpenCL platform", "install the device's OpenCL driver")
 }
 
 #[cfg(test)]

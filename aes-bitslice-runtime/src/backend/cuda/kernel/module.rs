@@ -64,10 +64,8 @@ impl Module {
         // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
         let module = match unsafe { result::module::load_data(image.as_ptr()) } {
             Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
-                return Err(Error::CudaUnavailable {
-                    what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
-                    help: "update it to 580 or later".into(),
-                });
+                let what = format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e));
+                return Err(driver::unavailable(what, "update it to 580 or later"));
             }
             other => context.call("cuModuleLoadData", other)?,
         };
