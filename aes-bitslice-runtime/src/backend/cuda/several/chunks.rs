@@ -75,11 +75,6 @@ pub(crate) struct Busy<'k, O: Pass> {
 }
 
 impl<'k, O: Pass> Gpu<'k, O> {
-    /// A GPU that works in these slots.
-    pub(crate) fn new(key: &'k DeviceKey, choice: Option<Choice>, slots: Vec<Slot<'k>>) -> Self {
-        Self { key, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
-    }
-
     /// Launches a chunk in an idle slot.
     ///
     /// # Safety

@@ -44,7 +44,7 @@ pub enum Shares {
 
 /// GPUs that share the work of a call; at least one.
 pub(crate) struct Group {
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A GPU of a group.
@@ -79,10 +79,6 @@ impl Group {
     /// Opens all GPUs.
     pub(crate) fn open_all() -> Result<Self, Error> {
         Self::open(&(0..driver::count()?).collect::<Vec<_>>(), Shares::default())
-    }
-
-    pub(crate) fn members(&self) -> &[Member] {
-        &self.members
     }
 
     /// The GPU, if there is only one.
