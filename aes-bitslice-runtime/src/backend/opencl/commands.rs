@@ -151,7 +151,7 @@ impl Driver for Context {
         let enqueued = bound.and_then(|bound| {
             let (global, local) =
                 ([launch.thread_blocks as usize * launch.threads as usize], [launch.threads as usize]);
-            let before: Vec<cl_event> = gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();
+            let before: Vec<cl_event> = gathered.iter().map(|(_, blocks)| blocks.done.raw()).collect();
             let first = if before.is_empty() { ptr::null() } else { before.as_ptr() };
             // SAFETY: every argument was set, and the entry point has been locked since; the caller guarantees the values and the queue;
             // the geometry is the one the kernel was compiled for; events and sizes are alive.
@@ -173,7 +173,7 @@ impl Driver for Context {
             }
             Err(error) => {
                 // Nothing waits for the copies, which read the input.
-                commands.events.extend(gathered.into_iter().map(|(_, blocks)| blocks.into_done()));
+                commands.events.extend(gathered.into_iter().map(|(_, blocks)| blocks.done));
                 Err(error)
             }
         }

@@ -48,7 +48,8 @@ impl<'k> Bound<'k> {
                 _ => 1,
             };
             let found = values.find(parameter)?;
-            let copies = || gathered.iter().find(|(of, _)| *of == parameter.name).map(|(_, blocks)| blocks.raw());
+            let copies =
+                || gathered.iter().find(|(of, _)| *of == parameter.name).map(|(_, blocks)| blocks.buffer.raw());
             // SAFETY: the caller guarantees the parameters, of which this is the next.
             unsafe {
                 match found {
