@@ -43,7 +43,7 @@ impl Engine {
 
     /// The tuning of its CUDA GPU, or of the first of several; `None` on other engines.
     pub fn tuning(&self) -> Option<&Tuning> {
-        self.group("").ok().map(|group| group.first().tuning())
+        self.group("").ok().map(|group| &group.first().tuning)
     }
 
     /// Allocates `len` bytes of zeroed device memory, sharded over this engine's GPUs: each has a share in proportion to its share of the
@@ -74,7 +74,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NotCuda`] on other engines.
     pub fn cuda_contexts(&self) -> Result<Vec<Arc<CudaContext>>, Error> {
-        let members = self.group("a CUDA context")?.members();
+        let members = &self.group("a CUDA context")?.members;
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
     }
 
@@ -120,7 +120,7 @@ impl Cipher {
     pub fn device(&self) -> Result<DeviceCipher<'_>, Error> {
         let device = self.engine().gpu("device memory")?;
         Ok(match self.key() {
-            KeyOn::Cuda(key) => DeviceCipher::new(&key.keys()[0], self.cpu()),
+            KeyOn::Cuda(key) => DeviceCipher::new(&key.keys[0], self.cpu()),
             _ => DeviceCipher::without_key(device),
         })
     }
@@ -135,9 +135,9 @@ impl Cipher {
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn devices(&self) -> Result<Vec<DeviceCipher<'_>>, Error> {
-        let members = self.engine().group("device memory")?.members();
+        let members = &self.engine().group("device memory")?.members;
         Ok(match self.key() {
-            KeyOn::Cuda(key) => key.keys().iter().map(|key| DeviceCipher::new(key, self.cpu())).collect(),
+            KeyOn::Cuda(key) => key.keys.iter().map(|key| DeviceCipher::new(key, self.cpu())).collect(),
             _ => members.iter().map(|member| DeviceCipher::without_key(&member.device)).collect(),
         })
     }

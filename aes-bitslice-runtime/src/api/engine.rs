@@ -6,7 +6,7 @@ use crate::backend::cpu::OnCores;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group::{Group, Shares};
 #[cfg(feature = "opencl")]
-use crate::backend::opencl::opened::OpenClDevice;
+use crate::backend::opencl::device::Device;
 #[cfg(feature = "opencl")]
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     #[cfg(feature = "cuda")]
     Cuda(Group),
     #[cfg(feature = "opencl")]
-    OpenCl(OpenClDevice),
+    OpenCl(Arc<Device>),
 }
 
 /// Evaluates an expression for any backend; `device` in it is an [`Opened`].
@@ -264,7 +264,7 @@ fn opencl(backend: Backend) -> Result<Kind, Error> {
         Backend::OpenCl { platform, device } => Wanted::Numbered { platform, device },
         _ => Wanted::First,
     };
-    OpenClDevice::open(wanted).map(Kind::OpenCl)
+    Device::open(wanted).map(Kind::OpenCl)
 }
 
 #[cfg(not(feature = "opencl"))]

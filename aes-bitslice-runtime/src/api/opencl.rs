@@ -46,7 +46,7 @@ impl Engine {
     /// The device's context, for calls that only an OpenCL engine supports.
     fn opencl(&self, what: &'static str) -> Result<&Arc<Context>, Error> {
         match self.kind() {
-            Kind::OpenCl(device) => Ok(device.context()),
+            Kind::OpenCl(device) => Ok(&device.context),
             _ => Err(Error::NotOpenCl { what, backend: self.backend().to_string() }),
         }
     }
@@ -70,7 +70,7 @@ impl Cipher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::opened::OpenClDevice;
+    use crate::backend::opencl::device::Device;
     use crate::backend::opencl::platforms::Wanted;
     use crate::base::backend::Backend;
     use crate::base::key::Key;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     #[ignore = "needs an OpenCL device"]
     fn table_kernels_are_refused_only_where_opencl_was_asked_for() {
-        let device = OpenClDevice::open(Wanted::First).unwrap();
+        let device = Device::open(Wanted::First).unwrap();
         let key = Key::new(&[1; 16]).unwrap();
         for kernels in Kernels::ALL {
             let cipher = |why: Option<&str>| {

@@ -1,7 +1,7 @@
 //! AES-NI with PCLMULQDQ: one block in a vector.
 
 use crate::cpu::kernel::kernel;
-use crate::cpu::lanes::{Lanes, OneBlock, by_instructions};
+use crate::cpu::lanes::{Lanes, OneBlock, by_instructions, in_order};
 use std::arch::x86_64::*;
 
 /// Proof that the processor has the instructions.
@@ -27,16 +27,7 @@ pub(super) fn number(n: u128) -> __m128i {
     unsafe { _mm_set_epi64x((n >> 64) as i64, n as i64) }
 }
 
-/// No instruction, which takes both and gives them back.
-#[inline]
-#[target_feature(enable = "sse2")]
-fn in_order([mut a, mut b]: [__m128i; 2]) -> [__m128i; 2] {
-    // SAFETY: there is no instruction.
-    unsafe {
-        std::arch::asm!("/* {a} {b} */", a = inout(xmm_reg) a, b = inout(xmm_reg) b, options(nomem, nostack, preserves_flags))
-    };
-    [a, b]
-}
+in_order!(__m128i, xmm_reg, "sse2");
 
 impl Lanes for AesNi {
     type Vector = __m128i;
@@ -48,21 +39,9 @@ impl Lanes for AesNi {
         self
     }
 
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> __m128i {
-        let bytes = &bytes[..16];
-        // SAFETY: 16 bytes are readable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, vector: __m128i, bytes: &mut [u8]) {
-        let bytes = &mut bytes[..16];
-        // SAFETY: 16 bytes are writable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), vector) }
-    }
-
     by_instructions! {
+        fn load(self, bytes: &[u8]) -> __m128i = _mm_loadu_si128(bytes[..16].as_ptr().cast());
+        fn store(self, vector: __m128i, bytes: &mut [u8]) -> () = _mm_storeu_si128(bytes[..16].as_mut_ptr().cast(), vector);
         fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m128i = _mm_setzero_si128();
         fn broadcast(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());

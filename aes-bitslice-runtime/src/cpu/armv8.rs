@@ -32,21 +32,9 @@ impl<const SHA3: bool> Lanes for Armv8<SHA3> {
         self
     }
 
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> uint8x16_t {
-        let bytes = &bytes[..16];
-        // SAFETY: 16 bytes are readable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { vld1q_u8(bytes.as_ptr()) }
-    }
-
-    #[inline(always)]
-    fn store(self, vector: uint8x16_t, bytes: &mut [u8]) {
-        let bytes = &mut bytes[..16];
-        // SAFETY: 16 bytes are writable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { vst1q_u8(bytes.as_mut_ptr(), vector) }
-    }
-
     by_instructions! {
+        fn load(self, bytes: &[u8]) -> uint8x16_t = vld1q_u8(bytes[..16].as_ptr());
+        fn store(self, vector: uint8x16_t, bytes: &mut [u8]) -> () = vst1q_u8(bytes[..16].as_mut_ptr(), vector);
         fn zero(self) -> uint8x16_t = vdupq_n_u8(0);
         fn broadcast(self, block: &[u8; 16]) -> uint8x16_t = vld1q_u8(block.as_ptr());
         fn first(self, block: &[u8; 16]) -> uint8x16_t = vld1q_u8(block.as_ptr());

@@ -145,16 +145,40 @@ pub(super) trait OneBlock: Lanes<One = Self> {
     fn shuffle(self, block: Self::Vector, from: &[u8; 16]) -> Self::Vector;
 }
 
-/// Implements methods of [`Lanes`], each by an expression of instructions.
+/// Implements methods of a set of instructions, each by an expression of these. Those that read or write memory get it as a slice or an array,
+/// of which they use no more than there is.
 macro_rules! by_instructions {
-    ($(fn $name:ident($($argument:tt)*) -> $result:ty = $body:expr;)*) => { $(
+    ($(fn $name:ident$(<const $constant:ident: u32>)?($($argument:tt)*) -> $result:ty = $body:expr;)*) => { $(
         // Some instructions are there on every processor.
         #[allow(unused_unsafe)]
         #[inline(always)]
-        fn $name($($argument)*) -> $result {
-            // SAFETY: a value of `Self` exists, so the processor has the instructions.
+        fn $name$(<const $constant: u32>)?($($argument)*) -> $result {
+            // SAFETY: a value of `Self` exists, so the processor has the instructions; memory is used as said above.
             unsafe { $body }
         }
     )* };
 }
 pub(super) use by_instructions;
+
+/// [`Lanes::in_order`] on a processor of x86: no instruction, which takes both vectors and gives them back.
+#[cfg(target_arch = "x86_64")]
+macro_rules! in_order {
+    ($vector:ty, $register:ident, $feature:literal) => {
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn in_order([mut a, mut b]: [$vector; 2]) -> [$vector; 2] {
+            // SAFETY: there is no instruction.
+            unsafe {
+                std::arch::asm!(
+                    "/* {a} {b} */",
+                    a = inout($register) a,
+                    b = inout($register) b,
+                    options(nomem, nostack, preserves_flags)
+                )
+            };
+            [a, b]
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(super) use in_order;

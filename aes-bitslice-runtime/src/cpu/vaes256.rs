@@ -2,7 +2,7 @@
 
 use crate::cpu::aesni::{AesNi, number};
 use crate::cpu::kernel::kernel;
-use crate::cpu::lanes::{Lanes, by_instructions};
+use crate::cpu::lanes::{Lanes, by_instructions, in_order};
 use std::arch::x86_64::*;
 
 /// Proof that the processor has the instructions.
@@ -20,16 +20,7 @@ impl Vaes256 {
 
 kernel!(Vaes256, "vaes,vpclmulqdq,avx2,aes,pclmulqdq,ssse3,sse4.1");
 
-/// No instruction, which takes both and gives them back.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn in_order([mut a, mut b]: [__m256i; 2]) -> [__m256i; 2] {
-    // SAFETY: there is no instruction.
-    unsafe {
-        std::arch::asm!("/* {a} {b} */", a = inout(ymm_reg) a, b = inout(ymm_reg) b, options(nomem, nostack, preserves_flags))
-    };
-    [a, b]
-}
+in_order!(__m256i, ymm_reg, "avx2");
 
 impl Lanes for Vaes256 {
     type Vector = __m256i;
@@ -41,21 +32,9 @@ impl Lanes for Vaes256 {
         self.0
     }
 
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> __m256i {
-        let bytes = &bytes[..32];
-        // SAFETY: 32 bytes are readable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, vector: __m256i, bytes: &mut [u8]) {
-        let bytes = &mut bytes[..32];
-        // SAFETY: 32 bytes are writable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), vector) }
-    }
-
     by_instructions! {
+        fn load(self, bytes: &[u8]) -> __m256i = _mm256_loadu_si256(bytes[..32].as_ptr().cast());
+        fn store(self, vector: __m256i, bytes: &mut [u8]) -> () = _mm256_storeu_si256(bytes[..32].as_mut_ptr().cast(), vector);
         fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m256i = _mm256_setzero_si256();
         fn broadcast(self, block: &[u8; 16]) -> __m256i =

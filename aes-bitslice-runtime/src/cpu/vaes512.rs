@@ -2,7 +2,7 @@
 
 use crate::cpu::aesni::{AesNi, number};
 use crate::cpu::kernel::kernel;
-use crate::cpu::lanes::{Lanes, by_instructions};
+use crate::cpu::lanes::{Lanes, by_instructions, in_order};
 use std::arch::x86_64::*;
 
 /// Proof that the processor has the instructions.
@@ -29,16 +29,7 @@ fn mask(bytes: usize) -> u64 {
     u64::MAX.checked_shr(64 - bytes as u32).unwrap_or(0)
 }
 
-/// No instruction, which takes both and gives them back.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn in_order([mut a, mut b]: [__m512i; 2]) -> [__m512i; 2] {
-    // SAFETY: there is no instruction.
-    unsafe {
-        std::arch::asm!("/* {a} {b} */", a = inout(zmm_reg) a, b = inout(zmm_reg) b, options(nomem, nostack, preserves_flags))
-    };
-    [a, b]
-}
+in_order!(__m512i, zmm_reg, "avx512f");
 
 impl Lanes for Vaes512 {
     type Vector = __m512i;
@@ -50,35 +41,17 @@ impl Lanes for Vaes512 {
         self.0
     }
 
-    #[inline(always)]
-    fn load(self, bytes: &[u8]) -> __m512i {
-        let bytes = &bytes[..64];
-        // SAFETY: 64 bytes are readable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, vector: __m512i, bytes: &mut [u8]) {
-        let bytes = &mut bytes[..64];
-        // SAFETY: 64 bytes are writable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
-    }
-
-    #[inline(always)]
-    fn load_part(self, bytes: &[u8]) -> __m512i {
-        assert!(bytes.len() <= 64);
-        // SAFETY: the bytes of the mask are readable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm512_maskz_loadu_epi8(mask(bytes.len()), bytes.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store_part(self, vector: __m512i, bytes: &mut [u8]) {
-        assert!(bytes.len() <= 64);
-        // SAFETY: the bytes of the mask are writable; a value of `Self` exists, so the processor has the instructions.
-        unsafe { _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask(bytes.len()), vector) }
-    }
-
     by_instructions! {
+        fn load(self, bytes: &[u8]) -> __m512i = _mm512_loadu_si512(bytes[..64].as_ptr().cast());
+        fn store(self, vector: __m512i, bytes: &mut [u8]) -> () = _mm512_storeu_si512(bytes[..64].as_mut_ptr().cast(), vector);
+        fn load_part(self, bytes: &[u8]) -> __m512i = {
+            assert!(bytes.len() <= 64);
+            _mm512_maskz_loadu_epi8(mask(bytes.len()), bytes.as_ptr().cast())
+        };
+        fn store_part(self, vector: __m512i, bytes: &mut [u8]) -> () = {
+            assert!(bytes.len() <= 64);
+            _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask(bytes.len()), vector)
+        };
         fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m512i = _mm512_setzero_si512();
         fn first_bytes(self, vector: __m512i, bytes: usize) -> __m512i = _mm512_maskz_mov_epi8(mask(bytes), vector);

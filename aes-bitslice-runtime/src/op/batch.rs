@@ -255,9 +255,24 @@ pub(crate) fn refused<T>(fault: impl Into<Fault>) -> Result<T, Error> {
     Err(fault.into().error(|what| Error::Batch { what }))
 }
 
-/// There is no memory for the results of this number of messages.
-pub(crate) fn no_room(messages: usize) -> Error {
-    Error::OutOfHostMemory { what: format!("the results of {}", counted(messages, "message")) }
+/// What a call on messages at these places returns whose only part has these results, `None` if there is no memory for them. Without data there
+/// is no part, because no backend is called.
+///
+/// # Errors
+/// [`Error::PartsDoNotAdjoin`] if there is data, and no part.
+pub(crate) fn finish<E: Tagging<Results>>(
+    end: &E,
+    messages: &Placed,
+    mut parts: Vec<Option<Results>>,
+    of_nothing: impl FnOnce() -> Option<Results>,
+) -> Result<E::Output, Error> {
+    let results = match parts.pop() {
+        Some(results) => results,
+        None if messages.have_no_bytes() => of_nothing(),
+        None => return Err(Error::PartsDoNotAdjoin { what: "there is none".into() }),
+    };
+    let what = || format!("the results of {}", counted(messages.len(), "message"));
+    end.finish(results.ok_or_else(|| Error::OutOfHostMemory { what: what() })?)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::base::tag::Tag;
 use crate::base::threads::{copy, divided, threads};
 use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::key::CpuKey;
-use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, no_room, refused};
+use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, finish, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
 use crate::op::kernels::{KernelsNeeded, OnHost};
@@ -283,16 +283,11 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         self.batch.results_of(results.as_chunks().0).ok()
     }
 
-    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
-        // Without any data, all messages are empty, and no backend is called.
-        let results = match parts.pop() {
-            Some(results) => results.ok_or_else(|| no_room(self.batch.len()))?,
-            None if !self.batch.messages.have_no_bytes() => {
-                return Err(Error::PartsDoNotAdjoin { what: "there is none".into() });
-            }
-            None => self.batch.results_of(&Zeroizing::new(filled(*self.derived.of_empty(), self.batch.len())?))?,
-        };
-        self.batch.end.finish(results)
+    fn finish(&self, parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
+        finish(&self.batch.end, &self.batch.messages, parts, || {
+            let tags = Zeroizing::new(filled(*self.derived.of_empty(), self.batch.len()).ok()?);
+            self.batch.results_of(&tags).ok()
+        })
     }
 }
 

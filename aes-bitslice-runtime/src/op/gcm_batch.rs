@@ -13,7 +13,7 @@ use crate::cpu::block::encrypt_block;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::key::CpuKey;
-use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, no_room, refused};
+use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, finish, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
 use crate::op::gcm_messages::{Messages, TOO_LONG};
@@ -361,21 +361,13 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         self.others.iter().next().map(|(n, nonce)| (n, nonce.len()))
     }
 
-    /// What a call returns whose only part has these results, `None` if there is no memory for them. Without data there is no part.
-    ///
-    /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] if there is data, and no part.
+    /// What a call returns whose only part has these results ([`finish`]).
     pub(crate) fn finish(
         &self,
-        mut parts: Vec<Option<Results>>,
+        parts: Vec<Option<Results>>,
         of_nothing: impl FnOnce() -> Option<Results>,
     ) -> Result<E::Output, Error> {
-        let results = match parts.pop() {
-            Some(results) => results,
-            None if self.messages.places().have_no_bytes() => of_nothing(),
-            None => return Err(Error::PartsDoNotAdjoin { what: "there is none".into() }),
-        };
-        self.end.finish(results.ok_or_else(|| no_room(self.len()))?)
+        finish(&self.end, self.messages.places(), parts, of_nothing)
     }
 
     /// The results of a device: tags of 16 bytes, or verdicts of four, since it has compared the tags.

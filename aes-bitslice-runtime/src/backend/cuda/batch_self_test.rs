@@ -55,7 +55,7 @@ pub(super) fn on_device<O: Pass>(
     data: &[u8],
 ) -> Result<(Vec<u8>, O::Output), Error> {
     let batch = call.operation().messages()?.ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
-    let mut slot = cipher.device().slots().take(data.len())?;
+    let mut slot = cipher.device().slots.take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.

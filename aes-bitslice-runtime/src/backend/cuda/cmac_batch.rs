@@ -50,7 +50,7 @@ impl DeviceKey {
         let table = 0..4 * listed(batch.messages).words();
         let subkeys = table.end..table.end + 32;
         let tags = subkeys.end..subkeys.end + 16 * all;
-        let mut memory = self.device().batch_memories().take(tags.end, tags.end)?;
+        let mut memory = self.device().batch_memories.take(tags.end, tags.end)?;
         let pinned = memory.pinned();
         write(batch, pinned[table.clone()].as_chunks_mut().0);
         pinned[subkeys.clone()].copy_from_slice(batch.subkeys.as_flattened());
@@ -86,9 +86,8 @@ fn values(begin: CUdeviceptr, all: &Placed, [table, subkeys, tags]: [&Range<usiz
 mod tests {
     use super::*;
     use crate::backend::cuda::commands::RoundKeys;
-    use crate::backend::cuda::kernel::binding::arguments;
+    use crate::backend::cuda::kernel::binding::tests::all_are_found;
     use crate::backend::cuda::select::stored::{Stored, StoredKind};
-    use crate::backend::device::values::Values;
     use crate::op::launch::Launch;
     use crate::op::ranges::Rules;
     use aes_bitslice_core::order::Order;
@@ -113,19 +112,14 @@ mod tests {
         }
     }
 
-    /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
-        let kernel = &stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest;
-        let parameters = &kernel.entries[&Entry::Cmac].parameters;
+        let manifest = &stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest;
         let messages = Placed::of(3, |n| Some(7 * n as u64..9 * n as u64), &RULES).unwrap();
         let values = values(1 << 34, &messages, [&(0..48), &(48..80), &(80..128)]);
-        let launch = Launch { entry: Entry::Cmac, at: 0, thread_blocks: 1, threads: kernel.threads, values };
-        let span = Span::between(Some(1 << 32), None, 96);
+        let launch = Launch { entry: Entry::Cmac, at: 0, thread_blocks: 1, threads: manifest.threads, values };
         let keys = RoundKeys::Argument(Zeroizing::new(vec![7; 61]));
-        let values = Values { span, launch: &launch, keys: Some(&keys), tables: None };
-        let found = arguments(parameters, &values, |_, _| unreachable!("nothing is gathered")).unwrap();
-        assert_eq!(found.len(), parameters.len());
+        all_are_found(manifest, &launch, Span::between(Some(1 << 32), None, 96), Some(&keys));
     }
 }

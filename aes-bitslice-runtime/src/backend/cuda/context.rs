@@ -17,10 +17,11 @@ pub(crate) struct Context {
 impl Context {
     /// The context of a usable device.
     pub(crate) fn open(device: &DeviceInfo) -> Result<Self, Error> {
-        let context = CudaContext::new(device.ordinal).map_err(|e| Error::CudaUnavailable {
-            what: format!("{} does not open ({})", device.name, driver::name(e)),
-            help: "see whether another process holds it (`nvidia-smi`)".into(),
-        })?;
+        let closed = |e| {
+            let what = format!("{} does not open ({})", device.name, driver::name(e));
+            driver::unavailable(what, "see whether another process holds it (`nvidia-smi`)")
+        };
+        let context = CudaContext::new(device.ordinal).map_err(closed)?;
         Ok(Self { context, poison: OnceLock::new() })
     }
 

@@ -9,6 +9,7 @@ use crate::backend::cuda::commands::{HashKernel, Span};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_batch::{DeviceBatch, DeviceTags};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
+use crate::backend::cuda::gcm_batch::doubt;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::places;
 use crate::backend::cuda::memory::stream_memory::StreamMemory;
@@ -24,7 +25,6 @@ use crate::op::operation::{Operation, Ready};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::described::TALLY_WORDS;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, WIDEST};
-use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
 
@@ -47,23 +47,14 @@ impl Places {
         stream: CUstream,
         gcm: &GcmBatch<'_, Context>,
         span: Span,
-        (batch, tags, tag_bytes): (&DeviceBatch, DeviceTags, u32),
+        (batch, results, tag_bytes): (&DeviceBatch, BatchResults, u32),
         fault: CUdeviceptr,
     ) -> Result<(), Error> {
         let Self { messages, order, tally, masks } = *self;
-        let results = match tags {
-            DeviceTags::Make { tags } => BatchResults::Tags(tags),
-            DeviceTags::Verify { expected, verdicts, .. } => {
-                // A message that the kernel does not reach is not authentic.
-                // SAFETY: as the caller promises.
-                let doubted = unsafe { result::memset_d8_async(verdicts, 0xff, 4 * batch.len(), stream) };
-                context.call("cuMemsetD8Async", doubted)?;
-                BatchResults::Verdicts { expected, verdicts }
-            }
-        };
         let of = OfMessages { messages, order, all: batch.len() as u32, aad: batch.aad().0, masks };
         // SAFETY: as the caller promises.
         unsafe {
+            doubt(context, stream, results, batch.len())?;
             context.clear(&mut { stream }, tally, TALLY)?;
             gcm.kernel.describe(stream, (batch, tag_bytes, span.len), self, fault)?;
             gcm.run(&mut { stream }, span, &of, results)
@@ -168,7 +159,7 @@ impl DeviceCipher<'_> {
         }
         self.prepare_batch(&Batch::Gcm(of))?;
         let none = || Error::NoSuchKernel { what: "there is none for arrays in GPU memory on this device".into() };
-        let gcm = key.gcm_batch_by(of.hash, |units| batch.groups(len, units))?.ok_or_else(none)?;
+        let gcm = key.gcm_batch(of.hash, |units| batch.groups(len, units))?.ok_or_else(none)?;
         // SAFETY: as the caller promises; the memory is freed on the stream, after the launches.
         unsafe {
             capture::keep(context, stream, key)?;
@@ -177,7 +168,7 @@ impl DeviceCipher<'_> {
             StreamMemory::run(context, stream, masks.end, masks, |memory| {
                 let [messages, order, tally, masks] = of.map(|place| memory + place.start as u64);
                 let places = Places { messages, order, tally, masks };
-                places.run(context, stream, &gcm, span, (batch, tags, tag_bytes), fault)
+                places.run(context, stream, &gcm, span, (batch, tags.results(), tag_bytes), fault)
             })
         }
     }
@@ -189,7 +180,7 @@ impl DeviceCipher<'_> {
         match batch {
             Batch::Gcm(of) => {
                 let key = self.key()?;
-                (0..=WIDEST).try_for_each(|wide| key.gcm_batch_by(of.hash, |_| wide).map(drop))
+                (0..=WIDEST).try_for_each(|wide| key.gcm_batch(of.hash, |_| wide).map(drop))
             }
             _ => Ok(()),
         }

@@ -28,13 +28,14 @@ use std::sync::Arc;
 /// An open CUDA device.
 pub(crate) struct Device {
     context: Arc<Context>,
-    name: String,
+    /// Its name, as its driver reports it.
+    pub(crate) name: String,
     /// Compute capability, as in `sm_90`: 90.
-    architecture: u32,
-    multiprocessors: u32,
+    pub(crate) architecture: u32,
+    pub(crate) multiprocessors: u32,
     clock_khz: u32,
-    /// The stored kernels for this device.
-    stored: Stored,
+    /// The stored kernels that run on it.
+    pub(crate) stored: Stored,
     kernels: OnFirstUse<(Mode, StoredKind), Option<Kernel>>,
     /// Whether there is a GHASH kernel for it.
     hashes: bool,
@@ -46,20 +47,22 @@ pub(crate) struct Device {
     gcm: OnFirstUse<(), Option<(HashKernel, KeyForm)>>,
     /// The rate of its memory, in bytes a second.
     memory_rate: u64,
-    tuning: Tuning,
+    /// Which kernels are fastest on it.
+    pub(crate) tuning: Tuning,
     /// Slots for data from the host.
-    slots: Slots,
+    pub(crate) slots: Slots,
     /// Memory for hashes of data in device memory.
-    hash_memories: Arc<HashMemories>,
-    /// Memory for GCM in one launch.
-    stream_sums: StreamSums,
-    tag_results: Arc<TagResults>,
+    pub(crate) hash_memories: Arc<HashMemories>,
+    /// Memory in which hashes are added up, of GCM in one launch.
+    pub(crate) stream_sums: StreamSums,
+    /// Memory that tags come back in.
+    pub(crate) tag_results: Arc<TagResults>,
     /// Memory for calls on many messages in device memory.
-    batch_memories: Arc<BatchMemories>,
+    pub(crate) batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
     tested: OnFirstUse<(Mode, Entry), ()>,
     /// Streams for the second of two co-resident kernels, between calls.
-    side_streams: SideStreams,
+    pub(crate) side_streams: SideStreams,
 }
 
 impl Device {
@@ -76,7 +79,7 @@ impl Device {
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
             kernels: OnFirstUse::default(),
-            hashes: hash::is_there_for(10 * major + minor),
+            hashes: hash::alone(10 * major + minor).is_ok(),
             hash: OnFirstUse::default(),
             hash_of_jobs: OnFirstUse::default(),
             gcm: OnFirstUse::default(),
@@ -93,21 +96,6 @@ impl Device {
         })
     }
 
-    /// Its architecture: 90 for `sm_90`.
-    pub(crate) fn architecture(&self) -> u32 {
-        self.architecture
-    }
-
-    /// The device's name, as its driver reports it.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Which kernels are fastest on it.
-    pub(crate) fn tuning(&self) -> &Tuning {
-        &self.tuning
-    }
-
     /// Its expected speed, in proportion to others.
     pub(crate) fn rating(&self) -> f64 {
         f64::from(self.multiprocessors.max(1)) * f64::from(self.clock_khz.max(1))
@@ -122,31 +110,6 @@ impl Device {
         self.context.enter()
     }
 
-    /// Slots for data from the host.
-    pub(crate) fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
-    /// Memory for hashes of data in device memory.
-    pub(crate) fn hash_memories(&self) -> &Arc<HashMemories> {
-        &self.hash_memories
-    }
-
-    /// Memory in which hashes are added up.
-    pub(crate) fn stream_sums(&self) -> &StreamSums {
-        &self.stream_sums
-    }
-
-    /// Memory that tags come back in.
-    pub(crate) fn tag_results(&self) -> &Arc<TagResults> {
-        &self.tag_results
-    }
-
-    /// Memory for calls on many messages.
-    pub(crate) fn batch_memories(&self) -> &Arc<BatchMemories> {
-        &self.batch_memories
-    }
-
     /// Tests an entry point for batches of a mode's kernel, and those that it is used with, unless they have passed before.
     pub(crate) fn test_batch(
         &self,
@@ -155,16 +118,6 @@ impl Device {
         test: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.tested.get((mode, entry), test)
-    }
-
-    /// Streams for the second of two co-resident kernels.
-    pub(crate) fn side_streams(&self) -> &SideStreams {
-        &self.side_streams
-    }
-
-    /// The stored kernels that run on this device.
-    pub(crate) fn stored(&self) -> &Stored {
-        &self.stored
     }
 
     /// A stored kernel for keys given at launch, loaded and tested on first use; `None` if this device has none.
@@ -183,11 +136,6 @@ impl Device {
         })
     }
 
-    /// The number of multiprocessors.
-    pub(crate) fn multiprocessors(&self) -> u32 {
-        self.multiprocessors
-    }
-
     /// Whether it has these kernels.
     pub(crate) fn supports(&self, KernelsNeeded { mode, hashed, .. }: KernelsNeeded) -> bool {
         mode.is_none_or(|mode| self.stored.supports(mode)) && (hashed.is_none() || self.hashes)
@@ -199,7 +147,7 @@ impl Device {
     /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and any error the driver reports.
     pub(crate) fn hash_kernel(&self) -> Result<HashKernel, Error> {
         self.hash.get((), || {
-            let kernel = hash::load(&self.context, self.architecture, self.multiprocessors)?;
+            let kernel = self.load_hash(hash::alone(self.architecture)?)?;
             self_test::of_hash(&kernel, &self.slots).map(|()| kernel)
         })
     }
@@ -209,7 +157,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoSuchKernel`] if there is none for this device, and any error the driver reports.
     pub(crate) fn hash_kernel_of_jobs(&self) -> Result<HashKernel, Error> {
-        self.hash_of_jobs.get((), || hash::load_for_jobs(&self.context, self.architecture, self.multiprocessors))
+        self.hash_of_jobs.get((), || self.load_hash(hash::of_jobs(self.architecture)?))
     }
 
     /// The kernel of GCM in one launch, loaded and tested on first use, and the form of its keys; `None` if there is none for this device.
@@ -219,12 +167,17 @@ impl Device {
     /// [`Error::SelfTestFailed`], and any error the driver reports.
     pub(crate) fn gcm_kernel(&self) -> Result<Option<(HashKernel, KeyForm)>, Error> {
         self.gcm.get((), || {
-            let loaded = hash::load_gcm(&self.context, self.architecture, self.multiprocessors)?;
-            if let Some((kernel, form)) = &loaded {
-                gcm_self_test::test(kernel, &self.slots, &self.stream_sums, form)?;
-            }
-            Ok(loaded)
+            let Some((stored, form)) = hash::of_gcm(self.architecture) else { return Ok(None) };
+            let kernel = self.load_hash(stored)?;
+            gcm_self_test::test(&kernel, &self.slots, &self.stream_sums, &form)?;
+            Ok(Some((kernel, form)))
         })
+    }
+
+    fn load_hash(&self, (kernel, manifest): hash::Stored) -> Result<HashKernel, Error> {
+        let image = Image::of(self.architecture, kernel.name, kernel.cubins, kernel.ptx.unwrap_or_default())?;
+        let entry_points = EntryPoints::load(&self.context, &manifest, &image)?;
+        Ok(HashKernel::new(&self.context, self.multiprocessors, manifest, entry_points))
     }
 
     /// The length of the longest message for which GCM in one launch is faster than more launches, in bytes.
@@ -234,7 +187,7 @@ impl Device {
 
     /// Compiles a source for this device and loads it.
     pub(crate) fn compile(&self, manifest: &Manifest, source: &str) -> Result<Kernel, Error> {
-        self.load(manifest, &Image::compile(self.architecture, manifest, source)?)
+        self.load(manifest, &Image::compile(self.architecture, &manifest.kernel, source, manifest.secret)?)
     }
 
     fn load(&self, manifest: &Manifest, image: &Image) -> Result<Kernel, Error> {

@@ -1,5 +1,6 @@
 //! Messages of GCM that arrays in the memory of a GPU describe, as the caller gives them; and what the GPU has found wrong with them.
 
+use crate::backend::device::hash::BatchResults;
 use crate::base::error::Error;
 use crate::op::batch::{check_number, refused};
 use crate::op::gcm::LONGEST;
@@ -146,6 +147,13 @@ impl DeviceTags {
             Self::Make { .. } => Ok(16),
             Self::Verify { tag_bytes: bytes @ (4 | 8 | 12..=16), .. } => Ok(bytes as u32),
             Self::Verify { tag_bytes: bytes, .. } => Err(Error::TagLength { bytes }),
+        }
+    }
+
+    pub(crate) fn results(&self) -> BatchResults {
+        match *self {
+            Self::Make { tags } => BatchResults::Tags(tags),
+            Self::Verify { expected, verdicts, .. } => BatchResults::Verdicts { expected, verdicts },
         }
     }
 }

@@ -520,7 +520,7 @@ impl DeviceCipher<'_> {
         verdict: &Verdict,
     ) -> Result<TagResult, Error> {
         let device = self.device;
-        let mut result = device.tag_results().take()?;
+        let mut result = device.tag_results.take()?;
         // SAFETY: as the caller promises; the result's memory is live until the work is done.
         unsafe { result.fill(stream, |terms| one.run(device, stream, verdict, terms)) }?;
         Ok(result)
@@ -539,7 +539,7 @@ impl DeviceCipher<'_> {
         work: &dyn Work,
         one: Option<&InOneLaunch<'_>>,
     ) -> Result<HashMemory, Error> {
-        let mut memory = key.device().hash_memories().take()?;
+        let mut memory = key.device().hash_memories.take()?;
         // SAFETY: as the caller promises; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {

@@ -13,7 +13,6 @@ use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::sources;
-use crate::op::batch::OfGcm;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::messages::WIDEST;
 use aes_bitslice_core::mode::Mode;
@@ -49,17 +48,21 @@ impl DeviceKey {
         let choices = kernels.choices();
         let is_allowed = |kind: &StoredKind| choices.iter().any(|&choice| StoredKind::of(choice).contains(kind));
         let mut keys: Vec<(KeyForm, RoundKeys)> = Vec::new();
-        for (kind, form) in device.stored().key_forms() {
+        for (kind, form) in device.stored.key_forms() {
             if is_allowed(kind) && keys.iter().all(|(of, _)| of != form) {
                 keys.extend(form.round_keys(&key).map(|words| (*form, words)));
             }
         }
+        Self::of(device, Code::Stored { kernels, key_bits, is_xts, keys }, Some(OfHashKey::default()))
+    }
+
+    fn of(device: Arc<Device>, code: Code, gcm: Option<OfHashKey<GcmTables<Context>>>) -> Self {
         Self {
             device,
-            code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }),
+            code: Arc::new(code),
             hash_tables: OfHashKey::default(),
             message_tables: OfHashKey::default(),
-            gcm: Some(OfHashKey::default()),
+            gcm,
             batch_tables: Default::default(),
         }
     }
@@ -77,14 +80,7 @@ impl DeviceKey {
 
     /// A key for one kernel: baked in, or to be launched with it.
     pub(crate) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
-        Self {
-            device,
-            code: Arc::new(Code::One(kernel, keys)),
-            hash_tables: OfHashKey::default(),
-            message_tables: OfHashKey::default(),
-            gcm: None,
-            batch_tables: Default::default(),
-        }
+        Self::of(device, Code::One(kernel, keys), None)
     }
 
     /// The kernel of GCM in one launch, and what it needs of this key, whose hash key is `key`; built on first use. `None` if there is none
@@ -95,13 +91,9 @@ impl DeviceKey {
         Ok(Some(Gcm { tables: made.get(make)?, kernel, keys }))
     }
 
-    /// Likewise for many messages.
-    pub(crate) fn gcm_batch(&self, batch: &OfGcm<'_>) -> Result<Option<GcmBatch<'_, Context>>, Error> {
-        self.gcm_batch_by(batch.hash, |units| batch.messages.groups(batch.order, units))
-    }
-
-    /// Likewise. `groups` gets the number of warpgroups of the device, and returns the binary logarithm of the groups that share a message.
-    pub(crate) fn gcm_batch_by(
+    /// Likewise for many messages. `groups` gets the number of warpgroups of the device, and returns the binary logarithm of the groups that
+    /// share a message.
+    pub(crate) fn gcm_batch(
         &self,
         key: &HashKey,
         groups: impl FnOnce(u32) -> u32,
@@ -180,7 +172,7 @@ impl DeviceKey {
 
     fn find(&self, mode: Mode, kind: StoredKind, choice: Choice) -> Result<Option<(Kernel, &RoundKeys)>, Error> {
         let Code::Stored { kernels, keys, .. } = &*self.code else { return Ok(None) };
-        let Some(stored) = self.device.stored().find(mode, kind) else { return Ok(None) };
+        let Some(stored) = self.device.stored.find(mode, kind) else { return Ok(None) };
         if !kernels.allow(choice) {
             return Ok(None);
         }

@@ -88,23 +88,23 @@ pub(crate) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
     let info = describe(ordinal)?;
     let (major, minor) = info.compute_capability;
     if 10 * major + minor < OLDEST_ARCHITECTURE {
-        return Err(Error::CudaUnavailable {
-            what: format!("{} has compute capability {major}.{minor}, and the kernels need 7.5", info.name),
-            help: "use a later GPU".into(),
-        });
+        let what = format!("{} has compute capability {major}.{minor}, and the kernels need 7.5", info.name);
+        return Err(unavailable(what, "use a later GPU"));
     }
     if driver_version()? < OLDEST_DRIVER {
-        return Err(Error::CudaUnavailable {
-            what: format!("the NVIDIA driver supports {}, and the kernels need CUDA 13.0", info.driver_version),
-            help: "update it to release 580 or later".into(),
-        });
+        let what = format!("the NVIDIA driver supports {}, and the kernels need CUDA 13.0", info.driver_version);
+        return Err(unavailable(what, "update it to release 580 or later"));
     }
     Ok(info)
 }
 
+/// Why CUDA cannot be used, and a remedy.
+pub(crate) fn unavailable(what: impl Into<String>, help: &str) -> Error {
+    Error::CudaUnavailable { what: what.into(), help: help.into() }
+}
+
 /// The number of devices; at least one.
 pub(crate) fn count() -> Result<usize, Error> {
-    let unavailable = |what: &str, help: &str| Error::CudaUnavailable { what: what.into(), help: help.into() };
     // SAFETY: only checks whether the library opens. Called before any other call, because those panic without the
     // library.
     if !unsafe { sys::is_culib_present() } {
@@ -119,7 +119,7 @@ pub(crate) fn count() -> Result<usize, Error> {
         Err(e) if e.0 == CUresult::CUDA_ERROR_NO_DEVICE => return Err(no_device()),
         Err(e) => {
             let what = format!("the NVIDIA driver does not start ({})", name(e));
-            return Err(unavailable(&what, "check `nvidia-smi`"));
+            return Err(unavailable(what, "check `nvidia-smi`"));
         }
     }
     match result::device::get_count() {

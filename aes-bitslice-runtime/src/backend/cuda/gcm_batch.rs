@@ -15,13 +15,13 @@ use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::hash::{BatchResults, GcmBatch, OfMessages};
 use crate::base::error::Error;
-use crate::base::threads::divided;
+use crate::base::threads::{copy, divided};
 use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
 use crate::op::gcm_messages::Messages;
 use crate::op::launch::{Entry, Value};
 use aes_bitslice_core::argument::Argument;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -80,67 +80,79 @@ impl Places {
         }
     }
 
-    /// Writes what goes to the device: everything up to the end of the additional data. For many messages, on all cores.
+    /// Writes what goes to the device: everything up to the end of the additional data.
     fn write(&self, batch: &OfGcm<'_>, memory: &mut [u8]) {
-        let mut rest = Rest { memory, at: 0 };
-        let mut words = rest.split(&self.messages).as_chunks_mut::<{ 4 * MESSAGE_WORDS }>().0;
-        let mut positions = rest.split(&self.order).as_chunks_mut().0;
-        let mut first_messages = rest.split(&self.first_messages).as_chunks_mut().0;
-        let [expected, aad] = [&self.expected, &self.aad].map(|range| rest.split(range));
-        let mut jobs: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
-            Box::new(|| expected.copy_from_slice(batch.expected.unwrap_or_default().as_flattened())),
-            Box::new(|| aad.copy_from_slice(batch.aad)),
-        ];
-        let (OfGcm { messages, order, .. }, count) = (*batch, batch.messages.len());
+        let (OfGcm { messages, order, aad, .. }, count) = (*batch, batch.messages.len());
+        let all = [&self.messages, &self.order, &self.first_messages, &self.expected, &self.aad].map(Range::clone);
+        let [words, positions, first_messages, to_expected, to_aad] = memory.get_disjoint_mut(all).expect("apart");
+        let (words, end) = words.split_at_mut(4 * MESSAGE_WORDS * count);
+        end.copy_from_slice(words_of_end(self.runs).as_flattened());
+        let mut rest = first_messages.as_chunks_mut().0;
+        let are_described = !rest.is_empty();
         // The tiles that begin before the message with this number.
-        let tiles_are_described = !first_messages.is_empty();
-        let tiles = |n: usize| if tiles_are_described { (messages.runs_before(n) as usize).div_ceil(TILE) } else { 0 };
-        for begin in (0..count).step_by(PART) {
-            let numbers = begin..count.min(begin + PART);
-            let (first_tile, tiles) = (tiles(begin), tiles(numbers.end));
-            let (to, first) = (next(&mut words, numbers.len()), next(&mut first_messages, tiles - first_tile));
-            let positions = next(&mut positions, numbers.len());
-            jobs.push(Box::new(move || {
-                for ((n, words), position) in numbers.zip(to).zip(positions) {
-                    let message = messages.get(n);
-                    // Word by word, from registers.
-                    words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
-                    if tiles_are_described {
-                        let tiles = tiles_that_begin_in(&message);
-                        first[tiles.start - first_tile..tiles.end - first_tile].fill((n as u32).to_le_bytes());
-                    }
-                    *position = (order.at(n) as u32).to_le_bytes();
+        let before = |n: usize| if are_described { (messages.runs_before(n) as usize).div_ceil(TILE) } else { 0 };
+        let tiles = (0..count).step_by(PART).map(|begin| {
+            let (first, end) = (before(begin), before(count.min(begin + PART)));
+            (first, rest.split_off_mut(..end - first).expect("as many tiles"))
+        });
+        describe(
+            messages,
+            |n| order.at(n) as u32,
+            [words, positions],
+            tiles,
+            |n, message, (first, to)| {
+                if are_described {
+                    let tiles = tiles_that_begin_in(message);
+                    to[tiles.start - *first..tiles.end - *first].fill((n as u32).to_le_bytes());
                 }
-            }));
-        }
-        words[0] = words_of_end(self.runs).as_flattened().try_into().expect("as many words");
-        if count > 2 * PART { divided(jobs, |job| job()) } else { jobs.into_iter().for_each(|job| job()) }
+            },
+        );
+        copy([(to_expected, batch.expected.unwrap_or_default().as_flattened()), (to_aad, aad)]);
     }
 }
 
 /// The number of messages that a thread describes at a time.
-const PART: usize = 2048;
+pub(super) const PART: usize = 2048;
 
-/// Takes the next `n` from the front.
-fn next<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
-    let (taken, left) = std::mem::take(rest).split_at_mut(n);
-    *rest = left;
-    taken
+/// Writes the table of messages to `words`, and to `positions` the order in which kernels take them. `each` gets every message with its number,
+/// and what is there for the [`PART`] messages that it is one of. For many messages, on all cores.
+pub(super) fn describe<T: Send>(
+    messages: &Messages,
+    order: impl Fn(usize) -> u32 + Sync,
+    [words, positions]: [&mut [u8]; 2],
+    of_parts: impl Iterator<Item = T>,
+    each: impl Fn(usize, &Message, &mut T) + Sync,
+) {
+    let memory = words.chunks_mut(4 * MESSAGE_WORDS * PART).zip(positions.chunks_mut(4 * PART));
+    let parts = (0..).step_by(PART).zip(memory).zip(of_parts);
+    let parts: Vec<_> = parts.map(|((first, memory), of_part)| (first, memory, of_part)).collect();
+    let describe = |(first, (words, positions), mut of_part): (usize, (&mut [u8], &mut [u8]), T)| {
+        let of_each = words.as_chunks_mut().0.iter_mut().zip(positions.as_chunks_mut().0);
+        for (n, (words, position)) in (first..).zip(of_each) {
+            let (message, words): (_, &mut [u8; 4 * MESSAGE_WORDS]) = (messages.get(n), words);
+            // Word by word, from registers.
+            words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
+            *position = order(n).to_le_bytes();
+            each(n, &message, &mut of_part);
+        }
+    };
+    if parts.len() > 2 { divided(parts, describe) } else { parts.into_iter().for_each(describe) }
 }
 
-/// Memory from byte `at` on.
-struct Rest<'a> {
-    memory: &'a mut [u8],
-    at: usize,
-}
-
-impl<'a> Rest<'a> {
-    /// This range of it, which does not begin before the end of the previous one.
-    fn split(&mut self, range: &Range<usize>) -> &'a mut [u8] {
-        next(&mut self.memory, range.start - self.at);
-        self.at = range.end;
-        next(&mut self.memory, range.len())
-    }
+/// Makes all verdicts that none of this number of messages is authentic, without waiting: one that the kernel does not reach is not.
+///
+/// # Safety
+/// The verdicts are in memory of the device that is live until the work is done; the stream is live.
+pub(super) unsafe fn doubt(
+    context: &Context,
+    stream: CUstream,
+    results: BatchResults,
+    messages: usize,
+) -> Result<(), Error> {
+    let BatchResults::Verdicts { verdicts, .. } = results else { return Ok(()) };
+    // SAFETY: as the caller promises.
+    let doubted = unsafe { result::memset_d8_async(verdicts, 0xff, 4 * messages, stream) };
+    context.call("cuMemsetD8Async", doubted)
 }
 
 /// Clears messages: data that may have been decrypted, and was not verified. If even this fails, nothing more can be done.
@@ -157,7 +169,8 @@ pub(super) unsafe fn clear(stream: CUstream, output: CUdeviceptr, messages: &Mes
 impl DeviceKey {
     /// The kernels for these messages, loaded, with the tables that they read, built on first use. The caller has entered the device.
     pub(crate) fn gcm_kernels(&self, batch: &OfGcm<'_>) -> Result<By<'_>, Error> {
-        if let Some(gcm) = self.gcm_batch(batch)? {
+        let groups = |units| batch.messages.groups(batch.order, units);
+        if let Some(gcm) = self.gcm_batch(batch.hash, groups)? {
             return Ok(By::OneLaunch(gcm));
         }
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
@@ -173,97 +186,71 @@ impl DeviceKey {
         span: Span,
         batch: &OfGcm<'_>,
     ) -> Result<BatchMemory, Error> {
-        let by = self.gcm_kernels(batch)?;
+        let (by, messages) = (self.gcm_kernels(batch)?, batch.messages);
         let places = Places::of(batch, &by);
-        let memory = self.device().batch_memories().take(places.verdicts.end, places.verdicts.end)?;
-        // SAFETY: as the caller promises.
-        let launched = unsafe { self.launch_gcm_in(stream, span, batch, &by, places, memory) };
-        launched.inspect_err(|_| {
-            if let Some(output) = span.output.filter(|_| batch.expected.is_some()) {
-                // SAFETY: as the caller promises.
-                unsafe { clear(stream, output, batch.messages) };
-            }
-        })
-    }
-
-    /// # Safety
-    /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
-    unsafe fn launch_gcm_in(
-        &self,
-        stream: CUstream,
-        span: Span,
-        batch: &OfGcm<'_>,
-        by: &By<'_>,
-        places: Places,
-        mut memory: BatchMemory,
-    ) -> Result<BatchMemory, Error> {
+        let mut memory = self.device().batch_memories.take(places.verdicts.end, places.verdicts.end)?;
         places.write(batch, memory.pinned());
-        let all = batch.messages.len() as u32;
         // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.
         let secret_from = if batch.counters_are_secret { places.messages.start } else { places.expected.start };
         let secret = secret_from..places.verdicts.end;
-        let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
+        let back = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
+        let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
         // SAFETY: as the caller promises, here and below; the tables of the hash live as long as the key, and dropping it waits for the
         // device.
-        unsafe {
-            memory.run(stream, places.aad.end, results, secret, |begin| {
+        let launched = unsafe {
+            memory.run(stream, places.aad.end, back, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                let crypt = |ctr: &Kernel, keys: Option<&RoundKeys>| {
-                    let values = vec![
-                        (Argument::Messages, Value::Address(at(&places.messages))),
-                        (Argument::FirstMessages, Value::Address(at(&places.first_messages))),
-                        (Argument::All, Value::U32(places.runs)),
-                        (Argument::Masks, Value::Address(at(&places.masks))),
-                    ];
-                    ctr.run(&mut { stream }, span, keys, |shape| {
-                        Ok(shape
-                            .launch(Entry::Messages, 0, RUN * u64::from(places.runs), values)?
-                            .into_iter()
-                            .collect())
-                    })
+                let results = match batch.expected {
+                    None => BatchResults::Tags(at(&places.masks)),
+                    Some(_) => {
+                        BatchResults::Verdicts { expected: at(&places.expected), verdicts: at(&places.verdicts) }
+                    }
                 };
-                let of = |masks: &Range<usize>| OfMessages {
+                doubt(self.device().context(), stream, results, messages.len())?;
+                let of = OfMessages {
                     messages: at(&places.messages),
                     order: at(&places.order),
-                    all,
+                    all: messages.len() as u32,
                     aad: at(&places.aad),
-                    masks: at(masks),
+                    masks: at(&places.masks),
                 };
-                let (Some(input), Some(output)) = (span.input, span.output) else {
-                    unreachable!("it reads and writes");
-                };
-                if batch.expected.is_some() {
-                    // A message that the kernel does not reach is not authentic.
-                    let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
-                    self.device().context().call("cuMemsetD8Async", doubted)?;
-                }
-                let (ctr, keys, hasher, tables) = match by {
-                    By::OneLaunch(gcm) => {
-                        let [expected, verdicts] = [&places.expected, &places.verdicts].map(at);
-                        let results = match batch.expected {
-                            None => BatchResults::Tags(at(&places.masks)),
-                            Some(_) => BatchResults::Verdicts { expected, verdicts },
-                        };
-                        return gcm.run(&mut { stream }, span, &of(&places.masks), results);
-                    }
+                let (ctr, keys, hasher, tables) = match &by {
+                    By::OneLaunch(gcm) => return gcm.run(&mut { stream }, span, &of, results),
                     By::More { ctr, keys, hasher, tables } => (ctr, *keys, hasher, tables),
                 };
-                if batch.expected.is_none() {
-                    crypt(ctr, keys)?;
-                    return hasher.make_tags(&mut { stream }, output, tables, &of(&places.masks), at(&places.masks));
+                let crypt = || {
+                    let values = vec![
+                        (Argument::Messages, Value::Address(of.messages)),
+                        (Argument::FirstMessages, Value::Address(at(&places.first_messages))),
+                        (Argument::All, Value::U32(places.runs)),
+                        (Argument::Masks, Value::Address(of.masks)),
+                    ];
+                    let blocks = RUN * u64::from(places.runs);
+                    ctr.run(&mut { stream }, span, keys, |shape| {
+                        Ok(shape.launch(Entry::Messages, 0, blocks, values)?.into_iter().collect())
+                    })
+                };
+                match results {
+                    BatchResults::Tags(tags) => {
+                        crypt()?;
+                        hasher.make_tags(&mut { stream }, output, tables, &of, tags)
+                    }
+                    BatchResults::Verdicts { expected, verdicts } => {
+                        let (of_expected, hashes) = (OfMessages { masks: expected, ..of }, at(&places.hashes));
+                        // Before anything is overwritten.
+                        hasher.make_tags(&mut { stream }, input, tables, &of_expected, hashes)?;
+                        crypt()?;
+                        hasher.clear_messages(&mut { stream }, output, &of, hashes, verdicts)
+                    }
                 }
-                // Before anything is overwritten.
-                hasher.make_tags(&mut { stream }, input, tables, &of(&places.expected), at(&places.hashes))?;
-                crypt(ctr, keys)?;
-                hasher.clear_messages(
-                    &mut { stream },
-                    output,
-                    &of(&places.masks),
-                    at(&places.hashes),
-                    at(&places.verdicts),
-                )
-            })?;
-        }
+            })
+        };
+        launched.inspect_err(|_| {
+            if batch.expected.is_some() {
+                // SAFETY: as the caller promises.
+                unsafe { clear(stream, output, messages) };
+            }
+        })?;
         Ok(memory)
     }
 }

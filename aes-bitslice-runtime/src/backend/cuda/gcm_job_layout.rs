@@ -12,7 +12,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_batch::DeviceTags;
 use crate::backend::cuda::device_buffers::{Addresses, DeviceBuffers};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
-use crate::backend::cuda::gcm_batch::clear;
+use crate::backend::cuda::gcm_batch::{clear, describe};
 use crate::backend::cuda::gcm_jobs::{Besides, Together, make_masks};
 use crate::backend::cuda::job_layout::{DeviceBytes, on_device};
 use crate::backend::cuda::kernel::capture;
@@ -31,7 +31,7 @@ use crate::op::ranges::Ranges;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::memory::filled;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
+use aes_bitslice_core::messages::MESSAGE_WORDS;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -116,10 +116,8 @@ impl DeviceCipher<'_> {
             counters: next(32 * count),
         };
         let mut bytes = filled(0, places.counters.end)?;
-        let words = bytes[places.messages.clone()].as_chunks_mut().0.chunks_mut(MESSAGE_WORDS);
-        (0..count).zip(words).for_each(|(n, words)| words.copy_from_slice(&words_of(&messages.get(n))));
-        let positions = bytes[places.order.clone()].as_chunks_mut().0;
-        (0..count).zip(positions).for_each(|(n, position)| *position = (order.at(n) as u32).to_le_bytes());
+        let described = bytes.get_disjoint_mut([places.messages.clone(), places.order.clone()]).expect("apart");
+        describe(messages, |n| order.at(n) as u32, described, std::iter::repeat(()), |_, _, ()| {});
         bytes[places.jobs.clone()].copy_from_slice(tables.jobs.as_flattened());
         bytes[places.runs.clone()].copy_from_slice(tables.runs.as_flattened());
         let counters = bytes[places.counters.clone()].chunks_mut(16);
@@ -315,11 +313,10 @@ impl GcmJobLayout {
             let all = DeviceBytes { at, bytes: (each * count) as u64 };
             all.check(what, count, each, 4).map(|()| all)
         };
-        let (made, expected, results) = match tags {
-            DeviceTags::Make { tags } => (each("tags", tags, 16)?, DeviceBytes::NONE, BatchResults::Tags(tags)),
+        let (made, expected) = match tags {
+            DeviceTags::Make { tags } => (each("tags", tags, 16)?, DeviceBytes::NONE),
             DeviceTags::Verify { expected, tag_bytes: 16, verdicts } => {
-                let made = each("verdicts", verdicts, 4)?;
-                (made, each("tags", expected, 16)?, BatchResults::Verdicts { expected, verdicts })
+                (each("verdicts", verdicts, 4)?, each("tags", expected, 16)?)
             }
             DeviceTags::Verify { tag_bytes: bytes, .. } => return Err(Error::TagLength { bytes }),
         };
@@ -328,6 +325,6 @@ impl GcmJobLayout {
         apart(&[made.range()], &[&read[..], &[input, output.clone(), aad.range()]].concat())?;
         // Additional data may be between messages.
         apart(&[output], &read)?;
-        Ok(results)
+        Ok(tags.results())
     }
 }

@@ -13,7 +13,7 @@ use crate::backend::cuda::batch_self_test::on_device;
 use crate::backend::cuda::commands::{HashKernel, Kernel, Span};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
-use crate::backend::cuda::gcm_batch::clear;
+use crate::backend::cuda::gcm_batch::{PART, clear, describe, doubt};
 use crate::backend::cuda::gcm_by_key::ByKey;
 use crate::backend::cuda::many_keys::{expand_and_run, launch_each};
 use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
@@ -21,7 +21,7 @@ use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
 use crate::base::stop::Stop;
-use crate::base::threads::{copy, divided};
+use crate::base::threads::copy;
 use crate::exec::call::Call;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm_batch::Aads;
@@ -33,10 +33,9 @@ use crate::op::many_keys::{EachKey, Flow, Jobs, Tables};
 use crate::op::operation::Ready;
 use crate::op::ranges::Ranges;
 use aes_bitslice_core::aes::{Direction, KeyBits};
-use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
+use aes_bitslice_core::messages::MESSAGE_WORDS;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
-use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,9 +97,6 @@ impl Places {
     }
 }
 
-/// The number of messages that a thread describes at a time.
-const PART: usize = 2048;
-
 impl Device {
     /// Loads and tests the kernels of GCM under many keys, unless that was done before. It was entered on this thread.
     pub(super) fn prepare_gcm_jobs(self: &Arc<Self>) -> Result<(), Error> {
@@ -126,7 +122,7 @@ impl Device {
             None => By::Messages { hasher: self.hash_kernel_of_jobs()?, tables: jobs.tables()? },
         };
         let places = Places::of(batch, &by);
-        let mut memory = self.batch_memories().take(places.verdicts.end, places.round_keys.end)?;
+        let mut memory = self.batch_memories.take(places.verdicts.end, places.round_keys.end)?;
         // Before anything secret is in its pinned memory, which is cleared after the work only.
         let ready = match &by {
             By::Keys(by_key) => Some(by_key.ready(&mut memory, places.tables.clone(), |n| jobs.key(n))?),
@@ -135,20 +131,12 @@ impl Device {
 
         let described = [&places.messages, &places.order, &places.masks].map(Range::clone);
         let [words, positions, firsts] = memory.pinned().get_disjoint_mut(described).expect("apart");
-        let parts = words.chunks_mut(4 * MESSAGE_WORDS * PART).zip(positions.chunks_mut(4 * PART));
-        divided(parts.zip(firsts.chunks_mut(16 * PART)).enumerate(), |(part, ((words, positions), firsts))| {
-            let of_each =
-                words.as_chunks_mut().0.iter_mut().zip(positions.as_chunks_mut().0).zip(firsts.as_chunks_mut().0);
-            for (n, ((words, position), first)) in (part * PART..).zip(of_each) {
-                let (message, words): (_, &mut [u8; 4 * MESSAGE_WORDS]) = (messages.get(n), words);
-                words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
-                *position = match &by {
-                    By::Keys(by_key) => by_key.order[n],
-                    By::Messages { .. } => order.at(n) as u32,
-                }
-                .to_le_bytes();
-                *first = message.first;
-            }
+        let position = |n: usize| match &by {
+            By::Keys(by_key) => by_key.order[n],
+            By::Messages { .. } => order.at(n) as u32,
+        };
+        describe(messages, position, [words, positions], firsts.chunks_mut(16 * PART), |n, message, firsts| {
+            firsts.as_chunks_mut().0[n % PART] = message.first;
         });
         let (of_jobs, of_runs, counters) = match &by {
             By::Keys(_) => <(&[_], &[_], &[_])>::default(),
@@ -244,12 +232,10 @@ pub(super) unsafe fn make_masks(
     results: BatchResults,
 ) -> Result<(), Error> {
     // SAFETY: as the caller promises.
-    unsafe { encrypt_blocks(kernel, stream, jobs, keys, of.masks) }?;
-    let BatchResults::Verdicts { verdicts, .. } = results else { return Ok(()) };
-    // A message that the kernel does not reach is not authentic.
-    // SAFETY: as above.
-    let doubted = unsafe { result::memset_d8_async(verdicts, 0xff, 4 * jobs.len(), stream) };
-    kernel.driver().call("cuMemsetD8Async", doubted)
+    unsafe {
+        encrypt_blocks(kernel, stream, jobs, keys, of.masks)?;
+        doubt(kernel.driver(), stream, results, jobs.len())
+    }
 }
 
 /// Launches for all messages together.

@@ -26,7 +26,7 @@ impl KeyOnDevice for DeviceKey {
     }
 
     fn slots(&self) -> &Slots {
-        self.device().slots()
+        &self.device().slots
     }
 
     fn loaded_hash(&self) -> Result<HashKernel, Error> {
@@ -46,7 +46,7 @@ impl KeyOnDevice for DeviceKey {
             (Some((kernels, _)), None) => {
                 let mut all = kernels.choices();
                 // Of several, those that exist; a requested one must exist.
-                all.retain(|&choice| kernels != Kernels::AutoAny || self.device().stored().has(mode, choice));
+                all.retain(|&choice| kernels != Kernels::AutoAny || self.device().stored.has(mode, choice));
                 all
             }
         };
@@ -65,7 +65,7 @@ impl KeyOnDevice for DeviceKey {
         if let Choice::CoResident { bitsliced } = choice {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
             let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
-            let side_streams = self.device().side_streams();
+            let side_streams = &self.device().side_streams;
             // SAFETY: as the caller guarantees.
             return unsafe { co_resident::launch(side_streams, *stream, span, work, &tables, &bits, bitsliced) };
         }
@@ -129,7 +129,7 @@ impl InOneLaunch<'_> {
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
         unsafe {
-            device.stream_sums().with(stream, |sum| {
+            device.stream_sums.with(stream, |sum| {
                 self.gcm.run(&mut { stream }, self.crypt, &self.key, verdict, GcmHash { sum, hash })
             })
         }
@@ -144,7 +144,7 @@ impl DeviceKey {
             (Some(_), Some(choice)) => choice.checked(),
             (Some((kernels, key_bits)), None) => {
                 let call = choice::Call { mode, key_bits, bytes, aligned };
-                Ok(self.device().tuning().choose(kernels, &call, |choice| self.device().stored().has(mode, choice)))
+                Ok(self.device().tuning.choose(kernels, &call, |choice| self.device().stored.has(mode, choice)))
             }
         }
     }
@@ -165,7 +165,7 @@ mod tests {
         device.enter().unwrap();
         let key = DeviceKey::with_stored(device.clone(), &Key::new(&[3; 16]).unwrap(), Kernels::Bitsliced);
         key.prepare(Mode::Ctr, None).unwrap();
-        let slots: Vec<_> = (0..MOST).map(|_| device.slots().take(4096).unwrap()).collect();
+        let slots: Vec<_> = (0..MOST).map(|_| device.slots.take(4096).unwrap()).collect();
         std::thread::scope(|scope| {
             let loading = scope.spawn(|| key.prepare(Mode::EcbEncrypt, None));
             std::thread::sleep(std::time::Duration::from_millis(200));

@@ -36,29 +36,6 @@ use std::sync::Arc;
 /// The bytes under each key below which keys are expanded again for each tile of 4 KiB, rather than once into memory.
 const SHORT: u64 = 512;
 
-/// Where things are in the memory of a call, in bytes.
-struct Places {
-    jobs: Range<usize>,
-    runs: Range<usize>,
-    counters: Range<usize>,
-    keys: Range<usize>,
-    round_keys: Range<usize>,
-}
-
-impl Places {
-    /// For tables and counters of these lengths.
-    fn of([jobs, runs, counters]: [usize; 3], keys: usize, round_keys: usize) -> Self {
-        let mut next = places();
-        Self {
-            jobs: next(jobs),
-            runs: next(runs),
-            counters: next(counters),
-            keys: next(keys),
-            round_keys: next(round_keys),
-        }
-    }
-}
-
 impl DeviceCipher<'_> {
     /// Loads the kernels of all calls under many keys, and waits for the known answers they must give, unless that was done before.
     ///
@@ -166,23 +143,22 @@ impl Device {
             }
             None => [&[], &[], &[], &jobs.keys],
         };
-        let [tables_and_counters @ .., keys] = parts.map(<[u8]>::len);
-        let round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
-        let places = Places::of(tables_and_counters, keys, round_keys);
-        let mut memory = self.batch_memories().take(places.keys.end, places.round_keys.end)?;
-        let described = [&places.jobs, &places.runs, &places.counters, &places.keys].map(Range::clone);
-        copy(memory.pinned().get_disjoint_mut(described).expect("apart").into_iter().zip(parts));
-        let secret = places.keys.start..places.round_keys.end;
+        let bytes_of_round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
+        let mut next = places();
+        let described = parts.map(|part| next(part.len()));
+        let (round_keys, [of_jobs, of_runs, counters, keys]) = (next(bytes_of_round_keys), &described);
+        let mut memory = self.batch_memories.take(keys.end, round_keys.end)?;
+        copy(memory.pinned().get_disjoint_mut(described.clone()).expect("apart").into_iter().zip(parts));
         // SAFETY: as the caller vouches, here and below.
         unsafe {
-            memory.run(stream, places.keys.end, 0..0, secret, |begin| {
+            memory.run(stream, keys.end, 0..0, keys.start..round_keys.end, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
                 let Some(tables) = tables else {
                     let each = each.expect("one of both");
                     let span = span.part(0, each.bytes * jobs.len() as u64);
-                    return launch_each(&kernel, stream, span, &each, at(&places.keys));
+                    return launch_each(&kernel, stream, span, &each, at(keys));
                 };
-                let memory = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.round_keys].map(at);
+                let memory = [of_jobs, of_runs, counters, keys, &round_keys].map(at);
                 expand_and_run(&kernel, stream, span, jobs, tables, memory)
             })?;
         }
@@ -335,11 +311,9 @@ fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::kernel::binding::arguments;
+    use crate::backend::cuda::kernel::binding::tests::all_are_found;
     use crate::backend::cuda::select::stored::Stored;
-    use crate::backend::device::values::Values;
 
-    /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
@@ -352,20 +326,9 @@ mod tests {
                 (Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
                 (Entry::Jobs, values_of_jobs(&jobs, jobs.tables().unwrap(), [16, 32, 48, 64])),
             ] {
-                let point = &manifest.entries[&entry];
                 let launch = Launch { entry, at: 0, thread_blocks: 1, threads: manifest.threads, values };
-                let span = Span::between(Some(1 << 32), Some(1 << 33), 96);
-                let values = Values { span, launch: &launch, keys: None, tables: None };
-                let found = arguments(&point.parameters, &values, |_, _| unreachable!("nothing is gathered")).unwrap();
-                assert_eq!(found.len(), point.parameters.len(), "{point}");
+                all_are_found(manifest, &launch, Span::between(Some(1 << 32), Some(1 << 33), 96), None);
             }
         }
-    }
-
-    #[test]
-    fn places_are_aligned_and_apart() {
-        let Places { jobs, runs, counters, keys, round_keys } = Places::of([96, 20, 48], 72, 624);
-        assert_eq!((jobs, runs, counters), (0..96, 96..116, 128..176));
-        assert_eq!((keys, round_keys), (176..248, 256..880));
     }
 }

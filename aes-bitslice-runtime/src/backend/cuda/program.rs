@@ -29,7 +29,7 @@ impl Program {
     /// Compiles a source and loads its entry point.
     pub(crate) fn load(device: &Arc<Device>, source: &str, entry: &str, threads: u32) -> Result<Self, Error> {
         device.enter()?;
-        let image = Image::compile_source(device.architecture(), entry, source)?;
+        let image = Image::compile(device.architecture, entry, source, false)?;
         let parameters = [(Argument::In, Kind::Input), (Argument::Out, Kind::Output), (Argument::Length, Kind::U64)];
         let parameters = parameters.map(|(name, kind)| Parameter { name, kind }).to_vec();
         let module = Module::load(device.context(), &image)?;

@@ -453,7 +453,7 @@ mod tests {
 
     impl HeldUp {
         fn new(device: &Arc<Device>) -> Self {
-            let (key, context) = (Key::new(&[3; 16]).unwrap(), device.context());
+            let (key, context) = (Key::new(&[3; 16]).unwrap(), &device.context);
             let operation = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [7; 16]), 0);
             let mut expected = vec![0; 4096];
             let cpu = CpuKey::new(&key);
@@ -506,7 +506,7 @@ mod tests {
             drop(memory);
         });
         queue.finish().unwrap();
-        let left = DeviceMemory::of_buffer(device.context(), left, 4096);
+        let left = DeviceMemory::of_buffer(&device.context, left, 4096);
         let mut found = vec![1; 4096];
         left.copy_to_host(0, &mut found).unwrap();
         assert_eq!(found, [0; 4096]);
@@ -518,7 +518,7 @@ mod tests {
         let device = device();
         let key = DeviceKey::with_stored(&device, &Key::new(&[3; 16]).unwrap(), Settings::default()).unwrap();
         let (queue, memory) =
-            (TimedQueue::new(device.context()).unwrap(), DeviceMemory::new(device.context(), 32).unwrap());
+            (TimedQueue::new(&device.context).unwrap(), DeviceMemory::new(&device.context, 32).unwrap());
         let (cipher, all) = (BufferCipher::new(&key, None), memory.slice(0, 32));
         let serial = cipher.run(queue.queue(), CbcEncrypt::new(&[0; 16]), all);
         assert!(matches!(serial, Err(Error::Unsupported { .. })), "{serial:?}");

@@ -4,7 +4,7 @@ use crate::backend::device::driver::{Driver, Waited};
 use crate::backend::device::values::{Found, Values};
 use crate::backend::device::{hash, kernel, round_keys, slots, span};
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::{self, Buffer, Event, event_of};
+use crate::backend::opencl::handles::{self, Buffer, Event, call, event_of};
 use crate::backend::opencl::kernel::binding::Bound;
 use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoints;
@@ -121,13 +121,9 @@ impl Driver for Context {
     }
 
     unsafe fn clear(&self, commands: &mut Commands, at: Place, len: usize) -> Result<(), Error> {
-        let zero = 0_u8;
-        let (pattern, from) = ((&raw const zero).cast(), at.at as usize);
-        // SAFETY: the pattern is copied by the call; the caller guarantees the rest.
-        let cleared = unsafe {
-            command_queue::enqueue_fill_buffer(commands.queue, at.buffer, pattern, 1, from, len, 0, ptr::null())
-        };
-        commands.events.push(event_of("clEnqueueFillBuffer", cleared)?);
+        // SAFETY: as the caller guarantees.
+        let cleared = unsafe { handles::clear(commands.queue, at.buffer, at.at as usize, len) };
+        commands.events.push(call("clEnqueueFillBuffer", cleared)?);
         Ok(())
     }
 
@@ -155,7 +151,7 @@ impl Driver for Context {
         let enqueued = bound.and_then(|bound| {
             let (global, local) =
                 ([launch.thread_blocks as usize * launch.threads as usize], [launch.threads as usize]);
-            let before: Vec<cl_event> = gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();
+            let before: Vec<cl_event> = gathered.iter().map(|(_, blocks)| blocks.done.raw()).collect();
             let first = if before.is_empty() { ptr::null() } else { before.as_ptr() };
             // SAFETY: every argument was set, and the entry point has been locked since; the caller guarantees the values and the queue;
             // the geometry is the one the kernel was compiled for; events and sizes are alive.
@@ -177,7 +173,7 @@ impl Driver for Context {
             }
             Err(error) => {
                 // Nothing waits for the copies, which read the input.
-                commands.events.extend(gathered.into_iter().map(|(_, blocks)| blocks.into_done()));
+                commands.events.extend(gathered.into_iter().map(|(_, blocks)| blocks.done));
                 Err(error)
             }
         }

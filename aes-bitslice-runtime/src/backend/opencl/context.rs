@@ -1,11 +1,12 @@
 //! A device's context, in which its memory, its queues and its programs are created.
 
-use crate::backend::opencl::handles::{Buffer, Queue, call};
+use crate::backend::opencl::handles::{Buffer, Event, Queue, call, for_buffer};
 use crate::backend::opencl::platforms::{self, DeviceInfo, DeviceKind, Found, Wanted};
 use crate::base::error::Error;
 use aes_bitslice_core::layout::Layout;
 use opencl3::context::{self, context as calls};
-use opencl3::types::{cl_context, cl_device_id};
+use opencl3::memory;
+use opencl3::types::{cl_context, cl_device_id, cl_mem_flags};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -90,29 +91,36 @@ impl Context {
         unsafe { Queue::new(self.raw(), self.device()) }
     }
 
-    /// A buffer of `len` bytes, at least one.
+    /// A buffer of `len` bytes, at least one, with undefined contents.
     pub(crate) fn buffer(&self, len: usize) -> Result<Buffer, Error> {
-        // SAFETY: the context is alive.
-        unsafe { Buffer::new(self.raw(), len) }
+        self.buffer_with(memory::CL_MEM_READ_WRITE, len)
     }
 
-    /// A buffer of `len` bytes, at least one, in host memory of the driver.
+    /// A buffer of `len` bytes, at least one, in host memory of the driver, with undefined contents.
     pub(crate) fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
-        // SAFETY: the context is alive.
-        unsafe { Buffer::on_host(self.raw(), len) }
+        self.buffer_with(memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR, len)
     }
 
-    /// A buffer of `len` bytes, at least one, all zero. The queue belongs to this context.
+    /// The flags refer to no memory of the caller.
+    fn buffer_with(&self, flags: cl_mem_flags, len: usize) -> Result<Buffer, Error> {
+        // SAFETY: the context is alive.
+        let buffer = unsafe { memory::create_buffer(self.raw(), flags, len, std::ptr::null_mut()) };
+        // SAFETY: created just now.
+        for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Buffer::owning(buffer) })
+    }
+
+    /// A buffer of `len` bytes, at least one, all zero: its memory is already allocated. The queue belongs to this context.
     pub(crate) fn zeroed(&self, queue: &Queue, len: usize) -> Result<Buffer, Error> {
-        // SAFETY: the context is alive; the driver refuses queues of another.
-        unsafe { Buffer::zeroed(self.raw(), queue, len) }
+        let buffer = self.buffer(len)?;
+        let cleared = for_buffer("clEnqueueFillBuffer", len, queue.clear(&buffer, len))?;
+        for_buffer("clWaitForEvents", len, Event::waited([&cleared])).map(|()| buffer)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::handles::{Event, event_of};
+    use crate::backend::opencl::handles::event_of;
     use opencl3::{error_codes, event};
 
     #[test]

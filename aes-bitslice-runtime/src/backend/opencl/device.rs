@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 /// An open OpenCL device.
 pub(crate) struct Device {
-    context: Arc<Context>,
+    /// That of its buffers and queues.
+    pub(crate) context: Arc<Context>,
     /// Slots for data from the host.
-    slots: Slots,
+    pub(crate) slots: Slots,
     kernels: OnFirstUse<Mode, Kernel>,
     /// The GHASH kernel.
     hash: OnFirstUse<(), HashKernel>,
@@ -33,16 +34,8 @@ impl Device {
         Ok(Arc::new(Self { context, slots, kernels: OnFirstUse::default(), hash: OnFirstUse::default() }))
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
-        &self.context
-    }
-
-    pub(crate) fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
     /// Whether there is a stored kernel for a mode.
-    pub(crate) fn supports(&self, mode: Mode) -> bool {
+    pub(crate) fn has(&self, mode: Mode) -> bool {
         self.find(mode).is_ok()
     }
 

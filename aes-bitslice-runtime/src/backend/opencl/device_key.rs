@@ -43,7 +43,7 @@ impl DeviceKey {
             return Err(Error::NoSuchKernel { what });
         }
         let modes = Mode::ALL.into_iter();
-        let modes = modes.filter(|&mode| mode.has_tweaks() == key.is_xts() && device.supports(mode));
+        let modes = modes.filter(|&mode| mode.has_tweaks() == key.is_xts() && device.has(mode));
         let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
         let code = Code::Stored { keys: keys.collect::<Result<_, Error>>()?, is_xts: key.is_xts() };
         Ok(Self { device: device.clone(), code, hash_tables: OfHashKey::default(), transfers })
@@ -99,7 +99,7 @@ impl DeviceKey {
 
     /// How a call's data goes to the device.
     fn plan(&self, bytes: usize, is_pinned: bool) -> Plan {
-        let (context, mut transfers) = (self.device.context(), self.transfers);
+        let (context, mut transfers) = (&self.device.context, self.transfers);
         // A device that is the processor itself has no cores to spare for copies.
         if context.is_cpu() {
             transfers.workers = transfers.workers.or(Some(1));
@@ -135,11 +135,11 @@ impl KeyOnDevice for DeviceKey {
     type Driver = Context;
 
     fn driver(&self) -> &Arc<Context> {
-        self.device.context()
+        &self.device.context
     }
 
     fn slots(&self) -> &Slots {
-        self.device.slots()
+        &self.device.slots
     }
 
     fn loaded_hash(&self) -> Result<HashKernel, Error> {

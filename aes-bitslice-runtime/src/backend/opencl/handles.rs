@@ -4,10 +4,9 @@
 
 use crate::base::error::Error;
 use opencl3::error_codes::{self, cl_int};
-use opencl3::types::{
-    cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_mem_flags, cl_program,
-};
+use opencl3::types::{CL_TRUE, cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
 use opencl3::{command_queue, event, kernel, memory, program};
+use std::ptr;
 
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident($raw:ty), $release:path) => {
@@ -109,59 +108,44 @@ impl Queue {
         call("clFinish", command_queue::finish(self.0))
     }
 
-    /// Sets bytes of a buffer to zero.
-    pub(crate) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, Error> {
-        event_of("clEnqueueFillBuffer", self.fill(buffer, len))
+    /// Puts setting the first bytes of a buffer to zero into the queue.
+    pub(crate) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, cl_int> {
+        // SAFETY: queue and buffer are alive.
+        unsafe { clear(self.0, buffer.0, 0, len) }
     }
 
-    fn fill(&self, buffer: &Buffer, len: usize) -> Result<cl_event, cl_int> {
-        let zero = 0u8;
-        let pattern = (&raw const zero).cast();
-        // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the pattern is copied by the call.
-        unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) }
+    /// Copies to byte `at` of a buffer and on, and waits.
+    pub(crate) fn write(&self, buffer: &Buffer, at: usize, from: &[u8]) -> Result<(), cl_int> {
+        let data = from.as_ptr().cast_mut().cast();
+        // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the bytes were read when the call returns.
+        let written = unsafe {
+            command_queue::enqueue_write_buffer(self.0, buffer.0, CL_TRUE, at, from.len(), data, 0, ptr::null())
+        };
+        written.map(owned).map(drop)
+    }
+
+    /// Copies from byte `at` of a buffer on, and waits.
+    pub(crate) fn read(&self, buffer: &Buffer, at: usize, to: &mut [u8]) -> Result<(), cl_int> {
+        let data = to.as_mut_ptr().cast();
+        // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the bytes were written when the call returns.
+        let read = unsafe {
+            command_queue::enqueue_read_buffer(self.0, buffer.0, CL_TRUE, at, to.len(), data, 0, ptr::null())
+        };
+        read.map(owned).map(drop)
     }
 }
 
-impl Buffer {
-    /// A buffer of `len` bytes, at least one, with undefined contents.
-    ///
-    /// # Safety
-    /// The context is valid.
-    pub(crate) unsafe fn new(context: cl_context, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller guarantees.
-        unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE, len) }
-    }
-
-    /// A buffer in host memory of the driver, of `len` bytes, at least one, with undefined contents.
-    ///
-    /// # Safety
-    /// The context is valid.
-    pub(crate) unsafe fn on_host(context: cl_context, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller guarantees.
-        unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR, len) }
-    }
-
-    /// # Safety
-    /// The context is valid, and the flags refer to no memory of the caller.
-    unsafe fn with_flags(context: cl_context, flags: cl_mem_flags, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller guarantees.
-        let buffer = unsafe { memory::create_buffer(context, flags, len, std::ptr::null_mut()) };
-        // SAFETY: created just now.
-        for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
-    }
-
-    /// A buffer of `len` bytes, at least one, all zero: its memory is already allocated.
-    ///
-    /// # Safety
-    /// The context is valid, and the queue belongs to it.
-    pub(crate) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller guarantees.
-        let buffer = unsafe { Self::new(context, len) }?;
-        let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, len))?;
-        // SAFETY: the call created the event for us.
-        let filled = unsafe { Event::owning(filled) };
-        for_buffer("clWaitForEvents", len, Event::waited(&[filled])).map(|()| buffer)
-    }
+/// Puts setting bytes of a buffer to zero into a queue. A range beyond the buffer is an error.
+///
+/// # Safety
+/// Queue and buffer are alive.
+pub(crate) unsafe fn clear(queue: cl_command_queue, buffer: cl_mem, at: usize, len: usize) -> Result<Event, cl_int> {
+    let zero = 0u8;
+    // SAFETY: as the caller guarantees; the pattern is copied by the call.
+    let cleared = unsafe {
+        command_queue::enqueue_fill_buffer(queue, buffer, (&raw const zero).cast(), 1, at, len, 0, ptr::null())
+    };
+    cleared.map(owned)
 }
 
 impl Event {
@@ -189,7 +173,7 @@ impl Event {
         call("clWaitForEvents", Self::waited(events))
     }
 
-    fn waited<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), cl_int> {
+    pub(crate) fn waited<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), cl_int> {
         let events: Vec<&Self> = events.into_iter().collect();
         if events.is_empty() {
             return Ok(());
@@ -210,21 +194,25 @@ impl Event {
 
 /// The result of a call that puts a command into a queue.
 pub(crate) fn event_of(name: &str, result: Result<cl_event, cl_int>) -> Result<Event, Error> {
-    // SAFETY: the call created the event for the caller.
-    call(name, result).map(|event| unsafe { Event::owning(event) })
+    call(name, result).map(owned)
+}
+
+/// The event of a command that was put into a queue.
+fn owned(event: cl_event) -> Event {
+    // SAFETY: the call created it for the caller.
+    unsafe { Event::owning(event) }
 }
 
 /// The result of a call, in this crate's terms.
 pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
     result.map_err(|code| match code {
-        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
-            what: "no OpenCL loader was found that loads (libOpenCL.so.1)".into(),
-            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver".into(),
-        },
-        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {
-            what: format!("the OpenCL loader has no {name}"),
-            help: "install one of OpenCL 1.2 or later".into(),
-        },
+        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => unavailable(
+            "no OpenCL loader was found that loads (libOpenCL.so.1)",
+            "install one (ocl-icd-libopencl1) and the device's OpenCL driver",
+        ),
+        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => {
+            unavailable(format!("the OpenCL loader has no {name}"), "install one of OpenCL 1.2 or later")
+        }
         error_codes::CL_PLATFORM_NOT_FOUND_KHR => no_platform(),
         error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => {
             Error::OutOfDeviceMemory { what: format!("what {name} asks for") }
@@ -272,12 +260,14 @@ fn code_name(code: cl_int) -> String {
     }
 }
 
+/// Why OpenCL cannot be used, and a remedy.
+pub(crate) fn unavailable(what: impl Into<String>, help: &str) -> Error {
+    Error::OpenClUnavailable { what: what.into(), help: help.into() }
+}
+
 /// The error where there is no platform.
 pub(crate) fn no_platform() -> Error {
-    Error::OpenClUnavailable {
-        what: "there is no OpenCL platform".into(),
-        help: "install the device's OpenCL driver".into(),
-    }
+    unavailable("there is no OpenCL platform", "install the device's OpenCL driver")
 }
 
 #[cfg(test)]

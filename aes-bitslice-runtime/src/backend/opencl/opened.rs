@@ -1,10 +1,8 @@
 //! An open OpenCL device, as an engine holds it.
 
 use crate::backend::device::one_kernel;
-use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
 use crate::backend::opencl::device_key::DeviceKey;
-use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -21,36 +19,21 @@ use std::sync::Arc;
 /// The number of submitted calls that run at the same time.
 const SUBMITTED_AT_ONCE: usize = 4;
 
-/// An open device. Cloning is cheap, and clones share the device.
-#[derive(Clone)]
-pub(crate) struct OpenClDevice(Arc<Device>);
-
-impl OpenClDevice {
-    pub(crate) fn open(wanted: Wanted) -> Result<Self, Error> {
-        Device::open(wanted).map(Self)
-    }
-
-    /// The context that buffers and queues must belong to.
-    pub(crate) fn context(&self) -> &Arc<Context> {
-        self.0.context()
-    }
-}
-
-impl Opened for OpenClDevice {
+impl Opened for Arc<Device> {
     type Key = DeviceKey;
 
     fn backend(&self) -> Backend {
-        self.context().info().backend()
+        self.context.info().backend()
     }
 
     fn description(&self) -> String {
-        let info = self.context().info();
+        let info = self.context.info();
         format!("{} (OpenCL {}.{}, {})", info.name, info.platform, info.device, info.driver)
     }
 
     fn supports(&self, kernels: KernelsNeeded) -> bool {
-        let supports = |mode| self.0.supports(mode);
-        kernels.exist() && !kernels.counters_are_secret && kernels.mode.is_none_or(supports)
+        let has = |mode| self.has(mode);
+        kernels.exist() && !kernels.counters_are_secret && kernels.mode.is_none_or(has)
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {
@@ -62,16 +45,16 @@ impl Opened for OpenClDevice {
     }
 
     fn key(&self, key: &Key, settings: Settings) -> Result<DeviceKey, Error> {
-        DeviceKey::with_stored(&self.0, key, settings)
+        DeviceKey::with_stored(self, key, settings)
     }
 
     fn compiles(&self) -> Option<(Dialect, Layout)> {
-        Some((Dialect::OpenCl, self.context().layout()))
+        Some((Dialect::OpenCl, self.context.layout()))
     }
 
     fn kernel(&self, printed: &Printed, key: Option<&Key>, settings: Settings) -> Result<DeviceKey, Error> {
-        let compile = |manifest: &Manifest, source: &str| self.0.compile(manifest, source);
-        let (kernel, keys) = one_kernel::compiled(self.0.slots(), printed, key, compile)?;
-        Ok(DeviceKey::with_kernel(&self.0, kernel, keys, settings.transfers))
+        let compile = |manifest: &Manifest, source: &str| self.compile(manifest, source);
+        let (kernel, keys) = one_kernel::compiled(&self.slots, printed, key, compile)?;
+        Ok(DeviceKey::with_kernel(self, kernel, keys, settings.transfers))
     }
 }

@@ -1,6 +1,6 @@
 //! Whether OpenCL is there, and its devices.
 
-use crate::backend::opencl::handles::{DeviceId, call, no_platform, number, text};
+use crate::backend::opencl::handles::{DeviceId, call, no_platform, number, text, unavailable};
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::lock::lock;
@@ -122,10 +122,7 @@ pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
         let found = all.swap_remove(index);
         return match found.unusable {
             None => Ok(found),
-            Some(why) => Err(Error::OpenClUnavailable {
-                what: format!("{} {why}", found.info.name),
-                help: "use another device".into(),
-            }),
+            Some(why) => Err(unavailable(format!("{} {why}", found.info.name), "use another device")),
         };
     }
     let mut usable: Vec<_> = found()?.into_iter().filter(|found| found.unusable.is_none()).collect();
@@ -133,13 +130,13 @@ pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
     let first = (matches!(wanted, Wanted::First) && !usable.is_empty()).then_some(0);
     match gpu.or(first) {
         Some(index) => Ok(usable.swap_remove(index)),
-        None => Err(Error::OpenClUnavailable {
-            what: match wanted {
-                Wanted::FirstGpu => "OpenCL has no GPU".into(),
-                _ => "OpenCL has no device that runs kernels".into(),
-            },
-            help: "install the device's OpenCL driver".into(),
-        }),
+        None => {
+            let what = match wanted {
+                Wanted::FirstGpu => "OpenCL has no GPU",
+                _ => "OpenCL has no device that runs kernels",
+            };
+            Err(unavailable(what, "install the device's OpenCL driver"))
+        }
     }
 }
 
@@ -162,7 +159,7 @@ fn found() -> Result<Vec<Found>, Error> {
     match failed {
         _ if !all.is_empty() => Ok(all),
         Some(e) => Err(e),
-        None => Err(Error::OpenClUnavailable { what: "OpenCL sees no device".into(), help: "check `clinfo`".into() }),
+        None => Err(unavailable("OpenCL sees no device", "check `clinfo`")),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::cpu::bitsliced::batch::{Functions, TwoInput};
 use crate::cpu::bitsliced::registers::{Register, functions, operators};
+use crate::cpu::lanes::by_instructions;
 use aes_bitslice_kernels::Lanes;
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as is_detected;
@@ -48,22 +49,12 @@ impl Register for Neon {
         unsafe { vst1q_u8(to, self.0) }
     }
 
-    #[inline(always)]
-    fn interleave(a: Self, b: Self) -> [Self; 2] {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        unsafe { [Self(vzip1q_u8(a.0, b.0)), Self(vzip2q_u8(a.0, b.0))] }
-    }
-
-    #[inline(always)]
-    fn shift_left<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(self.0), vdupq_n_s64(N.into()))) })
-    }
-
-    #[inline(always)]
-    fn shift_right<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(self.0), vdupq_n_s64(-i64::from(N)))) })
+    by_instructions! {
+        fn interleave(a: Self, b: Self) -> [Self; 2] = [Self(vzip1q_u8(a.0, b.0)), Self(vzip2q_u8(a.0, b.0))];
+        fn shift_left<const N: u32>(self) -> Self =
+            Self(vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(self.0), vdupq_n_s64(N.into()))));
+        fn shift_right<const N: u32>(self) -> Self =
+            Self(vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(self.0), vdupq_n_s64(-i64::from(N)))));
     }
 }
 

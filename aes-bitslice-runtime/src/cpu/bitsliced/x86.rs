@@ -2,6 +2,7 @@
 
 use crate::cpu::bitsliced::batch::{Core, TwoInput, Vector};
 use crate::cpu::bitsliced::registers::{Register, functions, operators};
+use crate::cpu::lanes::by_instructions;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_kernels::Lanes;
 use std::arch::x86_64::*;
@@ -73,22 +74,11 @@ impl Register for Avx2 {
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 
-    #[inline(always)]
-    fn interleave(a: Self, b: Self) -> [Self; 2] {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        unsafe { [Self(_mm256_unpacklo_epi8(a.0, b.0)), Self(_mm256_unpackhi_epi8(a.0, b.0))] }
-    }
-
-    #[inline(always)]
-    fn shift_left<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { _mm256_sll_epi64(self.0, _mm_cvtsi32_si128(N as i32)) })
-    }
-
-    #[inline(always)]
-    fn shift_right<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { _mm256_srl_epi64(self.0, _mm_cvtsi32_si128(N as i32)) })
+    by_instructions! {
+        fn interleave(a: Self, b: Self) -> [Self; 2] =
+            [Self(_mm256_unpacklo_epi8(a.0, b.0)), Self(_mm256_unpackhi_epi8(a.0, b.0))];
+        fn shift_left<const N: u32>(self) -> Self = Self(_mm256_sll_epi64(self.0, _mm_cvtsi32_si128(N as i32)));
+        fn shift_right<const N: u32>(self) -> Self = Self(_mm256_srl_epi64(self.0, _mm_cvtsi32_si128(N as i32)));
     }
 }
 
@@ -107,22 +97,11 @@ impl Register for Avx512 {
         unsafe { _mm512_storeu_si512(to.cast(), self.0) }
     }
 
-    #[inline(always)]
-    fn interleave(a: Self, b: Self) -> [Self; 2] {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        unsafe { [Self(_mm512_unpacklo_epi8(a.0, b.0)), Self(_mm512_unpackhi_epi8(a.0, b.0))] }
-    }
-
-    #[inline(always)]
-    fn shift_left<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { _mm512_slli_epi64::<N>(self.0) })
-    }
-
-    #[inline(always)]
-    fn shift_right<const N: u32>(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions are there.
-        Self(unsafe { _mm512_srli_epi64::<N>(self.0) })
+    by_instructions! {
+        fn interleave(a: Self, b: Self) -> [Self; 2] =
+            [Self(_mm512_unpacklo_epi8(a.0, b.0)), Self(_mm512_unpackhi_epi8(a.0, b.0))];
+        fn shift_left<const N: u32>(self) -> Self = Self(_mm512_slli_epi64::<N>(self.0));
+        fn shift_right<const N: u32>(self) -> Self = Self(_mm512_srli_epi64::<N>(self.0));
     }
 }
 

@@ -53,12 +53,20 @@ pub(crate) fn arguments<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::backend::cuda::commands::{RoundKeys, Span};
     use crate::op::launch::{Entry, Launch, Value};
     use aes_bitslice_core::argument::{Argument, Kind};
+    use aes_bitslice_core::manifest::Manifest;
     use zeroize::Zeroizing;
+
+    /// The values given to a launch are those that its kernel declares: name for name, and size for size.
+    pub(crate) fn all_are_found(manifest: &Manifest, launch: &Launch, span: Span, keys: Option<&RoundKeys>) {
+        let parameters = &manifest.entries[&launch.entry].parameters;
+        let found = arguments(parameters, &Values { span, launch, keys, tables: None }, |input, _| Ok(input)).unwrap();
+        assert_eq!(found.len(), parameters.len(), "{} of {}", launch.entry, manifest.kernel);
+    }
 
     impl Passed<'_> {
         /// The size in bytes.

@@ -1,8 +1,8 @@
 //! The code that the driver loads as a kernel: stored, or compiled here.
 
+use crate::backend::cuda::driver::unavailable;
 use crate::backend::cuda::kernel::parameters;
 use crate::base::error::Error;
-use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_nvrtc as nvrtc;
 use std::ffi::c_void;
 use zeroize::Zeroizing;
@@ -33,26 +33,20 @@ impl Image {
         let cubin = cubins.iter().find(|(of, code)| fits(of) && !code.is_empty());
         match cubin {
             Some((of, code)) => Ok(Self { bytes: Zeroizing::new(code.to_vec()), architecture: number(of) }),
-            None if ptx.is_empty() => Err(Error::CudaUnavailable {
-                what: format!("kernel {name} was generated but not compiled before this program was built"),
-                help: "run `cargo xtask ptx` and build again".into(),
-            }),
+            None if ptx.is_empty() => {
+                let what = format!("kernel {name} was generated but not compiled before this program was built");
+                Err(unavailable(what, "run `cargo xtask ptx` and build again"))
+            }
             None => Ok(Self { bytes: Zeroizing::new([ptx.as_bytes(), b"\0"].concat()), architecture: None }),
         }
     }
 
-    /// Compiles a source, in which a key may be baked, for an architecture. It compiles to machine code: PTX would end
-    /// up, key and all, in the driver's cache on disk.
-    pub(crate) fn compile(architecture: u32, manifest: &Manifest, source: &str) -> Result<Self, Error> {
-        let name = &manifest.kernel;
-        match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
-            Ok(compiled) => Ok(Self { bytes: Zeroizing::new(compiled.image), architecture: Some(architecture) }),
-            Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
-                kernel: name.clone(),
-                log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
-            }),
-            Err(error) => Err(not_compiled(name, error)),
-        }
+    /// Compiles a source, which may be secret: a key may be baked in. It compiles to machine code: PTX would end up, key and all, in the
+    /// driver's cache on disk.
+    pub(crate) fn compile(architecture: u32, name: &str, source: &str, is_secret: bool) -> Result<Self, Error> {
+        let compiled = nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture));
+        let compiled = compiled.map_err(|error| not_compiled(name, error, is_secret))?;
+        Ok(Self { bytes: Zeroizing::new(compiled.image), architecture: Some(architecture) })
     }
 
     /// The size of each parameter of an entry point in bytes, in order; `None` if the code has no such entry point.
@@ -66,27 +60,24 @@ impl Image {
         self.architecture.is_some_and(|architecture| architecture >= 90)
     }
 
-    /// Compiles a source without a manifest, which contains no key.
-    pub(crate) fn compile_source(architecture: u32, name: &str, source: &str) -> Result<Self, Error> {
-        let compiled = nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture));
-        let image = |bytes| Self { bytes: Zeroizing::new(bytes), architecture: Some(architecture) };
-        compiled.map(|compiled| image(compiled.image)).map_err(|error| not_compiled(name, error))
-    }
-
     /// Its start: a cubin, or PTX that ends with a NUL.
     pub(crate) fn as_ptr(&self) -> *const c_void {
         self.bytes.as_ptr().cast()
     }
 }
 
-/// Why a source that contains no key has no machine code.
-fn not_compiled(name: &str, error: nvrtc::Error) -> Error {
+/// Why a source has no machine code.
+fn not_compiled(name: &str, error: nvrtc::Error, is_secret: bool) -> Error {
     match error {
         nvrtc::Error::NotFound => Error::NvrtcUnavailable {
             what: "libnvrtc.so was not found".into(),
             help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
                    or use keys given at run time, which need no compiler"
                 .into(),
+        },
+        nvrtc::Error::Rejected { .. } if is_secret => Error::CompileFailed {
+            kernel: name.into(),
+            log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
         },
         error => Error::CompileFailed { kernel: name.into(), log: error.to_string() },
     }

@@ -4,7 +4,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
 use crate::backend::cuda::kernel::binding::{Passed, arguments};
 use crate::backend::cuda::kernel::image::Image;
-use crate::backend::cuda::memory::gather::Gathered;
+use crate::backend::cuda::memory::gather::gathered;
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
@@ -64,10 +64,8 @@ impl Module {
         // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
         let module = match unsafe { result::module::load_data(image.as_ptr()) } {
             Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
-                return Err(Error::CudaUnavailable {
-                    what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
-                    help: "update it to 580 or later".into(),
-                });
+                let what = format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e));
+                return Err(driver::unavailable(what, "update it to 580 or later"));
             }
             other => context.call("cuModuleLoadData", other)?,
         };
@@ -197,7 +195,7 @@ impl EntryPoints {
         let mut copies = Vec::new();
         let arguments = arguments(&function.parameters, values, |input, blocks| {
             // SAFETY: the blocks are within the input, which the caller guarantees.
-            let copy = unsafe { Gathered::new(context, stream, input, blocks) }?;
+            let copy = unsafe { gathered(context, stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
             Ok(pointer)

@@ -307,6 +307,11 @@ mod tests {
     }
 
     #[test]
+    fn places_are_aligned_and_apart() {
+        assert_eq!([96, 20, 48, 72, 624].map(places()), [0..96, 96..116, 128..176, 176..248, 256..880]);
+    }
+
+    #[test]
     fn neither_too_many_nor_too_large_ones_are_kept() {
         let kept = |lengths: &[usize]| {
             let mut lengths = lengths.to_vec();

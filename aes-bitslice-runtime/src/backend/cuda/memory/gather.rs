@@ -9,29 +9,12 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::ptr;
 use std::sync::Arc;
 
-/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) after the previous one, side by side to
-/// `to`.
+/// Copies `rows` times `bytes` bytes, 16 at most: from each place, `apart` bytes (fewer than 2^31) after the previous one, to each block from `to` on, whose other
+/// bytes stay.
 ///
 /// # Safety
 /// All of them and the room for them are in memory that the device can access, and that is live until the copy is done;
 /// the stream is live.
-pub(crate) unsafe fn gather(
-    context: &Context,
-    stream: CUstream,
-    first: CUdeviceptr,
-    apart: u64,
-    blocks: u64,
-    to: CUdeviceptr,
-) -> Result<(), Error> {
-    // SAFETY: as the caller guarantees.
-    unsafe { copy_rows(context, stream, (first, apart), 16, blocks, to) }
-}
-
-/// Copies `rows` times `bytes` bytes, 16 at most: from each place, `apart` bytes after the previous one, to each block from `to` on, whose other
-/// bytes stay.
-///
-/// # Safety
-/// As [`gather`].
 pub(crate) unsafe fn copy_rows(
     context: &Context,
     stream: CUstream,
@@ -65,30 +48,21 @@ pub(crate) unsafe fn copy_rows(
     context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }.result())
 }
 
-/// Blocks that were copied side by side: block b, from 1 on, is at 16 b. They are ciphertext, which is not cleared.
-pub(crate) struct Gathered(StreamMemory);
-
-impl Gathered {
-    /// Copies blocks of the data that begins at `input`, on the stream.
-    ///
-    /// # Safety
-    /// The blocks are within memory of the device that is live until the copy is done; the stream is live.
-    pub(crate) unsafe fn new(
-        context: &Arc<Context>,
-        stream: CUstream,
-        input: CUdeviceptr,
-        blocks: &Gather,
-    ) -> Result<Self, Error> {
-        // SAFETY: as the caller guarantees; there is room for all of them after the first 16 bytes.
-        unsafe {
-            let memory = StreamMemory::new(context, stream, blocks.bytes() as usize)?;
-            gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory.pointer() + 16)?;
-            Ok(Self(memory))
-        }
-    }
-
-    /// The start of the memory.
-    pub(crate) fn pointer(&self) -> CUdeviceptr {
-        self.0.pointer()
+/// Copies blocks of the data that begins at `input` side by side to new memory, on the stream: block b, from 1 on, is at 16 b. They are
+/// ciphertext, which is not cleared.
+///
+/// # Safety
+/// The blocks are within memory of the device that is live until the copy is done; the stream is live.
+pub(crate) unsafe fn gathered(
+    context: &Arc<Context>,
+    stream: CUstream,
+    input: CUdeviceptr,
+    blocks: &Gather,
+) -> Result<StreamMemory, Error> {
+    // SAFETY: as the caller guarantees; there is room for all of them after the first 16 bytes.
+    unsafe {
+        let memory = StreamMemory::new(context, stream, blocks.bytes() as usize)?;
+        copy_rows(context, stream, (input + blocks.first, blocks.apart), 16, blocks.blocks, memory.pointer() + 16)?;
+        Ok(memory)
     }
 }

@@ -1,39 +1,47 @@
-//! The stored GHASH kernels, and the kernel of GCM in one launch: which ones an architecture has, and their loading.
+//! The stored GHASH kernels, and the kernel of GCM in one launch: which ones an architecture has (`sm_90`: 90).
 
-use crate::backend::cuda::commands::HashKernel;
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::kernel::image::Image;
-use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::select::stored::KeyForm;
 use crate::base::error::Error;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::HASHES;
-use std::sync::Arc;
 
-/// Whether there is a kernel for an architecture (`sm_90`: 90).
-pub(crate) fn is_there_for(architecture: u32) -> bool {
-    stored(architecture, false).is_some()
-}
+/// A kernel, and its manifest.
+pub(crate) type Stored = (&'static aes_bitslice_kernels::HashKernel, Manifest<Hash>);
 
-type Stored = (&'static aes_bitslice_kernels::HashKernel, Manifest<Hash>);
-
-/// The fastest kernel for an architecture that hashes alone, or one that also encrypts; and its manifest.
-fn stored(architecture: u32, encrypts: bool) -> Option<Stored> {
-    find(|manifest| runs(manifest, architecture) && manifest.key_basis.is_some() == encrypts)
-}
-
-fn runs(manifest: &Manifest<Hash>, architecture: u32) -> bool {
-    manifest.compute_capability.is_some_and(|range| range.contains(architecture))
-}
-
-/// The first stored kernel with such a manifest.
-fn find(is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
+/// The first stored kernel for an architecture with such a manifest, which is the fastest.
+fn find(architecture: u32, is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
     HASHES.iter().find_map(|kernel| {
         let manifest = Manifest::<Hash>::parse(kernel.manifest).expect("the manifests of stored kernels are tested");
-        is_wanted(&manifest).then_some((kernel, manifest))
+        let runs = manifest.compute_capability.is_some_and(|range| range.contains(architecture));
+        (runs && is_wanted(&manifest)).then_some((kernel, manifest))
     })
+}
+
+/// The kernel that hashes alone.
+///
+/// # Errors
+/// [`Error::NoSuchKernel`] if there is none.
+pub(crate) fn alone(architecture: u32) -> Result<Stored, Error> {
+    let none = || Error::NoSuchKernel { what: "there is none of GHASH for this device".into() };
+    find(architecture, |manifest| manifest.key_basis.is_none()).ok_or_else(none)
+}
+
+/// The kernel for messages that have hash keys of their own.
+///
+/// # Errors
+/// [`Error::NoSuchKernel`] if there is none.
+pub(crate) fn of_jobs(architecture: u32) -> Result<Stored, Error> {
+    let none = || Error::NoSuchKernel { what: "there is none of GHASH under many keys for this device".into() };
+    find(architecture, |manifest| manifest.entries.contains_key(&Entry::HashJobs)).ok_or_else(none)
+}
+
+/// The kernel of GCM in one launch, and the form in which it takes keys; `None` if there is none.
+pub(crate) fn of_gcm(architecture: u32) -> Option<(Stored, KeyForm)> {
+    let stored = find(architecture, |manifest| manifest.key_basis.is_some())?;
+    let form = stored.1.key_basis.and_then(KeyForm::of_counter_mode)?;
+    Some((stored, form))
 }
 
 /// The length of the longest message for which GCM in one launch is faster than counter mode and the hash in two, in bytes, on a device
@@ -48,55 +56,6 @@ pub(crate) fn most_in_one_launch(memory_rate: u64, direction: Direction, key_bit
         (Direction::Encrypt, KeyBits::Aes128) => 256 << 20,
         (Direction::Encrypt, KeyBits::Aes192 | KeyBits::Aes256) => 128 << 20,
     }
-}
-
-/// Loads the fastest kernel for a device. Its context was entered on this thread.
-///
-/// # Errors
-/// [`Error::NoSuchKernel`] if there is none, and any error the driver reports.
-pub(crate) fn load(context: &Arc<Context>, architecture: u32, multiprocessors: u32) -> Result<HashKernel, Error> {
-    let none = || Error::NoSuchKernel { what: "there is none of GHASH for this device".into() };
-    of(context, architecture, multiprocessors, stored(architecture, false).ok_or_else(none)?)
-}
-
-/// Loads the kernel for messages that have hash keys of their own. The device's context was entered on this thread.
-///
-/// # Errors
-/// [`Error::NoSuchKernel`] if there is none, and any error the driver reports.
-pub(crate) fn load_for_jobs(
-    context: &Arc<Context>,
-    architecture: u32,
-    multiprocessors: u32,
-) -> Result<HashKernel, Error> {
-    let none = || Error::NoSuchKernel { what: "there is none of GHASH under many keys for this device".into() };
-    let found = find(|manifest| runs(manifest, architecture) && manifest.entries.contains_key(&Entry::HashJobs));
-    of(context, architecture, multiprocessors, found.ok_or_else(none)?)
-}
-
-/// Loads the kernel of GCM in one launch for a device, if there is one, and says in which form it takes keys. The device's context was
-/// entered on this thread.
-///
-/// # Errors
-/// Any error the driver reports.
-pub(crate) fn load_gcm(
-    context: &Arc<Context>,
-    architecture: u32,
-    multiprocessors: u32,
-) -> Result<Option<(HashKernel, KeyForm)>, Error> {
-    let Some(stored) = stored(architecture, true) else { return Ok(None) };
-    let Some(form) = stored.1.key_basis.and_then(KeyForm::of_counter_mode) else { return Ok(None) };
-    Ok(Some((of(context, architecture, multiprocessors, stored)?, form)))
-}
-
-fn of(
-    context: &Arc<Context>,
-    architecture: u32,
-    multiprocessors: u32,
-    (kernel, manifest): Stored,
-) -> Result<HashKernel, Error> {
-    let image = Image::of(architecture, kernel.name, kernel.cubins, kernel.ptx.unwrap_or_default())?;
-    let entry_points = EntryPoints::load(context, &manifest, &image)?;
-    Ok(HashKernel::new(context, multiprocessors, manifest, entry_points))
 }
 
 #[cfg(test)]

@@ -161,8 +161,7 @@ impl Stored {
 mod tests {
     use super::*;
     use crate::backend::cuda::commands::Span;
-    use crate::backend::cuda::kernel::binding::arguments;
-    use crate::backend::device::values::Values;
+    use crate::backend::cuda::kernel::binding::tests::all_are_found;
     use crate::op::by_mode::launches_of;
     use crate::op::launch::{Entry, Geometry, Shape};
     use aes_bitslice_core::grid::{DECLARED_BYTES, Grid};
@@ -188,7 +187,6 @@ mod tests {
         }
     }
 
-    /// The values that an operation gives a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn every_stored_kernel_finds_its_arguments() {
         let keys = [ExpandedKey::new(&[7; 32]).unwrap(), ExpandedKey::xts(&[7; 32], &[8; 32]).unwrap()];
@@ -204,12 +202,9 @@ mod tests {
                 let is_aligned = |from: u64| (from + at).is_multiple_of(16);
                 let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &is_aligned };
                 for launch in launches_of(mode, COUNTER, &shape).unwrap() {
-                    let parameters = &stored.manifest.entries[&launch.entry].parameters;
-                    entries.push(launch.entry);
                     let span = Span::between(Some(1 << 32), Some(1 << 33), len);
-                    let values = Values { span, launch: &launch, keys: Some(&keys), tables: None };
-                    let found = arguments(parameters, &values, |input, _| Ok(input));
-                    assert_eq!(found.unwrap().len(), parameters.len(), "{}", stored.kernel.name);
+                    all_are_found(&stored.manifest, &launch, span, Some(&keys));
+                    entries.push(launch.entry);
                 }
             }
             assert!(entries.contains(&Entry::Blocks) && entries.contains(&Entry::Bytes));

@@ -6,7 +6,7 @@
 
 use crate::backend::cuda::commands::{Slot, Span};
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::gather::gather;
+use crate::backend::cuda::memory::gather::copy_rows;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
@@ -75,11 +75,6 @@ pub(crate) struct Busy<'k, O: Pass> {
 }
 
 impl<'k, O: Pass> Gpu<'k, O> {
-    /// A GPU that works in these slots.
-    pub(crate) fn new(key: &'k DeviceKey, choice: Option<Choice>, slots: Vec<Slot<'k>>) -> Self {
-        Self { key, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
-    }
-
     /// Launches a chunk in an idle slot.
     ///
     /// # Safety
@@ -181,7 +176,7 @@ pub(crate) fn ends<O: Pass>(
         // is borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
         unsafe {
             let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
-            gather(context, *slot.queue(), share.pointer + apart - 16, apart, others, room)?;
+            copy_rows(context, *slot.queue(), (share.pointer + apart - 16, apart), 16, others, room)?;
             let end = share.pointer + share.range.len() as u64 - 16;
             let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, *slot.queue());
             context.call("cuMemcpyDtoDAsync", copied)?;

@@ -44,7 +44,7 @@ pub enum Shares {
 
 /// GPUs that share the work of a call; at least one.
 pub(crate) struct Group {
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A GPU of a group.
@@ -79,10 +79,6 @@ impl Group {
     /// Opens all GPUs.
     pub(crate) fn open_all() -> Result<Self, Error> {
         Self::open(&(0..driver::count()?).collect::<Vec<_>>(), Shares::default())
-    }
-
-    pub(crate) fn members(&self) -> &[Member] {
-        &self.members
     }
 
     /// The GPU, if there is only one.
@@ -121,7 +117,7 @@ impl Opened for Group {
     }
 
     fn description(&self) -> String {
-        let name = |member: &Member| format!("{} (CUDA {})", member.device.name(), member.ordinal);
+        let name = |member: &Member| format!("{} (CUDA {})", member.device.name, member.ordinal);
         self.members.iter().map(name).collect::<Vec<_>>().join(" and ")
     }
 
@@ -130,7 +126,7 @@ impl Opened for Group {
     }
 
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool {
-        self.first().tuning().prefers_cuda(mode, key_bits, bytes)
+        self.first().tuning.prefers_cuda(mode, key_bits, bytes)
     }
 
     fn calls_at_once(&self) -> usize {
@@ -157,7 +153,7 @@ impl Opened for Group {
         self.key_on(settings, |device| {
             device.enter()?;
             let compile = |manifest: &Manifest, source: &str| device.compile(manifest, source);
-            let (kernel, keys) = one_kernel::compiled(device.slots(), printed, key, compile)?;
+            let (kernel, keys) = one_kernel::compiled(&device.slots, printed, key, compile)?;
             Ok(DeviceKey::with_kernel(device.clone(), kernel, keys))
         })
     }
@@ -174,7 +170,7 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         let key = DeviceKey::with_stored(device.clone(), &key, Kernels::Bitsliced);
         key.prepare(Mode::Ctr, None)?;
         let call = Call::without_data(&DeviceCipher::new(&key, None), Ctr::from_block(0))?;
-        let mut slot = device.slots().take(BYTES)?;
+        let mut slot = device.slots.take(BYTES)?;
         let len = slot.len();
         let span = Span::in_place(Access::Maps, slot.room(0, len), len as u64);
         let mut run = |runs: u32| -> Result<Duration, Error> {

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A key on each GPU of a group.
 pub(crate) struct GroupKey {
-    keys: Vec<DeviceKey>,
-    weights: Vec<f64>,
+    pub(crate) keys: Vec<DeviceKey>,
+    /// Each GPU's share of the work, in proportion to the others.
+    pub(crate) weights: Vec<f64>,
     transfers: Transfers,
     /// The number of calls on host memory so far.
     calls: AtomicUsize,
@@ -28,20 +29,11 @@ impl GroupKey {
         Self { keys, weights, transfers, calls: AtomicUsize::new(0) }
     }
 
-    pub(crate) fn keys(&self) -> &[DeviceKey] {
-        &self.keys
-    }
-
     /// Loads every kernel that calls of this mode may use, on all GPUs, unless that was done before. A GPU known to be
     /// lost is reported first, because other GPUs may report its error as their own.
     pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
         self.keys.iter().try_for_each(|key| key.prepare(mode, None))
-    }
-
-    /// Each GPU's share of the work, in proportion to the others.
-    pub(crate) fn weights(&self) -> &[f64] {
-        &self.weights
     }
 }
 

@@ -45,7 +45,8 @@ pub struct ShardedBuffer {
     /// One share for each GPU of the engine, in order; some may be empty.
     shares: Vec<Memory>,
     len: usize,
-    cuts: Cuts,
+    /// Where shares and chunks begin.
+    pub(crate) cuts: Cuts,
     /// For each GPU, whether it can access the share of each GPU.
     reach: Vec<Vec<bool>>,
 }
@@ -89,17 +90,17 @@ struct Memory {
 
 impl ShardedBuffer {
     pub(crate) fn new(group: &Group, len: usize, cuts: Cuts) -> Result<Self, Error> {
-        let weights: Vec<f64> = group.members().iter().map(|member| member.weight).collect();
+        let weights: Vec<f64> = group.members.iter().map(|member| member.weight).collect();
         Self::with_weights(group, len, cuts, &weights)
     }
 
     /// A buffer with shares in proportion to `weights` instead of the group's.
     pub(crate) fn with_weights(group: &Group, len: usize, cuts: Cuts, weights: &[f64]) -> Result<Self, Error> {
-        let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
+        let devices: Vec<_> = group.members.iter().map(|member| &member.device).collect();
         // Before anything asks one of them about another: it would take the other's error for its own.
         devices.iter().try_for_each(|device| device.enter())?;
         let reach = peers::reach(&devices)?;
-        let shares = group.members().iter().zip(cut(len, cuts.share, weights));
+        let shares = group.members.iter().zip(cut(len, cuts.share, weights));
         let shares = shares.map(|(member, range)| Memory::new(&member.device, member.ordinal, range));
         Ok(Self { shares: shares.collect::<Result<_, _>>()?, len, cuts, reach })
     }
@@ -112,11 +113,6 @@ impl ShardedBuffer {
     /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
-    }
-
-    /// Where shares and chunks begin.
-    pub(crate) fn cuts(&self) -> Cuts {
-        self.cuts
     }
 
     /// The location of each part: adjoining ranges that cover the buffer, one for each GPU of the engine, in order.
@@ -205,7 +201,7 @@ fn copy_at_once<T: Send>(
     let one = |(memory, at, chunk): (&Memory, usize, T)| {
         let Memory { device, share } = memory;
         device.enter()?;
-        let mut slot = device.slots().take(16)?;
+        let mut slot = device.slots.take(16)?;
         let copied = device.context().call(call, copy(&mut slot, share.pointer + at as u64, chunk));
         slot.wait().and(copied)
     };

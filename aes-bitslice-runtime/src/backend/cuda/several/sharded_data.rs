@@ -95,8 +95,8 @@ impl<'a> ShardedCipher<'a> {
         if output.is_empty() {
             return Ok(vec![]);
         }
-        self.key.keys().iter().try_for_each(|key| key.device().enter())?;
-        self.key.keys().iter().try_for_each(|key| key.prepare_all(call, None))?;
+        self.key.keys.iter().try_for_each(|key| key.device().enter())?;
+        self.key.keys.iter().try_for_each(|key| key.prepare_all(call, None))?;
         let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
         let (chunks, owned) = chunks::cut(&shares, bytes);
         let mut gpus = self.gpus(call, cut.is_chained(), &shares, &owned)?;
@@ -110,7 +110,7 @@ impl<'a> ShardedCipher<'a> {
             (call.after(cut, at as u64, || ends[index - 1]), span)
         };
         let reaches = |gpu, owner| output.reaches(gpu, owner) && input.is_none_or(|input| input.reaches(gpu, owner));
-        let schedule = Schedule::of(owned, self.key.weights());
+        let schedule = Schedule::of(owned, &self.key.weights);
         let mut started = false;
         let mut outcome = drive(&mut gpus, &schedule, chunk, reaches, &mut started);
         for gpu in &mut gpus {
@@ -119,7 +119,7 @@ impl<'a> ShardedCipher<'a> {
             if is_at_work && let Err(error) = &waited {
                 // It may still write after the clearing, to any share that it can access.
                 let cause = format!("work on sharded memory cannot be waited for: {error}");
-                self.key.keys().iter().for_each(|key| key.device().context().poison(cause.clone()));
+                self.key.keys.iter().for_each(|key| key.device().context().poison(cause.clone()));
             }
             outcome = outcome.and(waited);
         }
@@ -144,16 +144,17 @@ impl<'a> ShardedCipher<'a> {
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
             let choice =
                 work.kernels().mode.map(|mode| key.choose(mode, bytes as u64, work.head() == 0, None)).transpose()?;
-            let slots = key.device().slots();
+            let slots = &key.device().slots;
             // With room for the last block of each chunk.
             let blocks = 16 * owned.len().max(1);
             let first = slots.take(blocks)?;
             let first = if is_chained { first.with_staging(blocks)? } else { first };
             // More slots make it faster, but it works without them.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
-            Ok(Gpu::new(key, choice, [first].into_iter().chain(more).collect()))
+            let idle = [first].into_iter().chain(more).collect();
+            Ok(Gpu { key, choice, idle, busy: vec![], done: vec![] })
         };
-        self.key.keys().iter().zip(shares).zip(owned).map(gpu).collect()
+        self.key.keys.iter().zip(shares).zip(owned).map(gpu).collect()
     }
 }
 
@@ -165,7 +166,7 @@ impl Target for ShardedCipher<'_> {
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
         let kernels = operation.kernels();
         let supports = |key: &DeviceKey| key.device().supports(kernels);
-        if kernels.exist() && !kernels.of_messages && self.key.keys().iter().all(supports) {
+        if kernels.exist() && !kernels.of_messages && self.key.keys.iter().all(supports) {
             return Ok(kernels);
         }
         Err(unsupported::<O>())
@@ -196,9 +197,9 @@ impl Shards<'_> {
     fn check_buffers(&self) -> Result<(), Error> {
         let (input, output) = (self.input, self.output);
         for buffer in input.into_iter().chain([output]) {
-            let devices = self.key.keys().iter().map(DeviceKey::device);
+            let devices = self.key.keys.iter().map(DeviceKey::device);
             let same = devices.zip(buffer.memory()).all(|(own, (theirs, _))| Arc::ptr_eq(own, theirs));
-            if !same || buffer.memory().len() != self.key.keys().len() {
+            if !same || buffer.memory().len() != self.key.keys.len() {
                 return Err(Error::OtherEngine);
             }
         }
@@ -225,11 +226,11 @@ impl Place for InShards<'_, '_> {
     fn pass<O: Pass>(self, operation: O) -> Result<O::Output, Error> {
         let Self { cipher, input, output } = self;
         let (call, ()) = Call::scrubbed(cipher, operation, Shards { key: cipher.key, input, output })?;
-        let cut = cuts(&call, output.len() as u64, output.cuts().share as u64)?;
-        let keys = cipher.key.keys();
-        let multiprocessors = keys.iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
+        let cut = cuts(&call, output.len() as u64, output.cuts.share as u64)?;
+        let keys = &cipher.key.keys;
+        let multiprocessors = keys.iter().map(|key| key.device().multiprocessors).max().unwrap_or(0);
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        let bytes = output.cuts().chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
+        let bytes = output.cuts.chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
         let done = cipher.run_in_chunks(&call, &cut, input, output, bytes)?;
         let outcome = call.finish(done.into_iter().flatten().collect());
         outcome.inspect_err(|_| clear_output(O::ACCESS, output))
@@ -285,7 +286,7 @@ mod tests {
             let cipher = engine.cipher(&key).unwrap();
             let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
             let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
-            let last = group.members().len() - 1;
+            let last = group.members.len() - 1;
             let buffer = Box::new(move || {
                 let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
                 let weights: Vec<f64> = (0..=last).map(|gpu| f64::from(u8::from(gpu == last))).collect();

@@ -48,7 +48,8 @@ impl<'k> Bound<'k> {
                 _ => 1,
             };
             let found = values.find(parameter)?;
-            let copies = || gathered.iter().find(|(of, _)| *of == parameter.name).map(|(_, blocks)| blocks.raw());
+            let copies =
+                || gathered.iter().find(|(of, _)| *of == parameter.name).map(|(_, blocks)| blocks.buffer.raw());
             // SAFETY: the caller guarantees the parameters, of which this is the next.
             unsafe {
                 match found {
@@ -141,7 +142,6 @@ mod tests {
     use aes_bitslice_core::signature::Parameter;
     use opencl3::command_queue;
     use opencl3::program;
-    use opencl3::types::CL_TRUE;
     use zeroize::Zeroizing;
 
     #[test]
@@ -170,29 +170,18 @@ mod tests {
     }
 
     static SEVEN: u64 = 7;
+    static ONE: usize = 1;
 
     /// Launches what is bound, and reads the three words that it writes, from byte 4 of the buffer on.
     fn launched(context: &Context, buffer: &Buffer, object: cl_kernel) -> [u32; 3] {
-        let (queue, one, mut words) = (context.queue().raw(), 1, [0; 3]);
-        // SAFETY: every argument was set; the buffer has these words, and the last call returns when they are copied.
-        unsafe {
-            let none = ptr::null();
-            let launched = command_queue::enqueue_nd_range_kernel(
-                queue,
-                object,
-                1,
-                none,
-                &raw const one,
-                &raw const one,
-                0,
-                none.cast(),
-            );
-            event_of("clEnqueueNDRangeKernel", launched).unwrap();
-            let to = words.as_mut_ptr().cast();
-            let copied = command_queue::enqueue_read_buffer(queue, buffer.raw(), CL_TRUE, 4, 12, to, 0, ptr::null());
-            event_of("clEnqueueReadBuffer", copied).unwrap();
-        }
-        words
+        let (queue, one, mut found) = (context.queue(), &raw const ONE, [0; 12]);
+        // SAFETY: every argument was set, and the buffer has the words that it writes.
+        let launched = unsafe {
+            command_queue::enqueue_nd_range_kernel(queue.raw(), object, 1, ptr::null(), one, one, 0, ptr::null())
+        };
+        event_of("clEnqueueNDRangeKernel", launched).unwrap();
+        queue.read(buffer, 4, &mut found).unwrap();
+        std::array::from_fn(|n| u32::from_ne_bytes(found.as_chunks().0[n]))
     }
 
     #[test]

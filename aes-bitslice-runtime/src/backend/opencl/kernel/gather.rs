@@ -6,14 +6,15 @@ use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
 use crate::op::launch::Gather;
 use opencl3::command_queue;
-use opencl3::types::{cl_command_queue, cl_mem};
+use opencl3::types::cl_command_queue;
 use std::ptr;
 
 /// Copies of blocks of the input, side by side. The launch that reads them keeps the memory as long as it needs it.
 /// They were ciphertext, so they need not be cleared.
 pub(crate) struct Gathered {
-    buffer: Buffer,
-    done: Event,
+    pub(crate) buffer: Buffer,
+    /// The event of the copies.
+    pub(crate) done: Event,
 }
 
 impl Gathered {
@@ -54,19 +55,5 @@ impl Gathered {
         let copied = for_buffer("clEnqueueCopyBufferRect", len, copied)?;
         // SAFETY: the call created it for this caller.
         Ok(Self { buffer, done: unsafe { Event::owning(copied) } })
-    }
-
-    pub(crate) fn raw(&self) -> cl_mem {
-        self.buffer.raw()
-    }
-
-    /// The event of the copies.
-    pub(crate) fn done(&self) -> &Event {
-        &self.done
-    }
-
-    /// The event of the copies, where no launch reads them.
-    pub(crate) fn into_done(self) -> Event {
-        self.done
     }
 }

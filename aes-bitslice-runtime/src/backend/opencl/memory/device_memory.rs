@@ -1,12 +1,11 @@
 //! Device memory for callers without OpenCL buffers.
 
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::{Buffer, Event, event_of};
+use crate::backend::opencl::handles::{Buffer, Event, call};
 use crate::backend::opencl::memory::in_flight::InFlight;
 use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::base::error::Error;
-use opencl3::command_queue;
-use opencl3::types::{CL_TRUE, cl_mem};
+use opencl3::types::cl_mem;
 use std::sync::Arc;
 
 /// Device memory that belongs to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). It is zero at first, and set to zero
@@ -70,20 +69,7 @@ impl DeviceMemory {
             return Ok(());
         }
         self.calls.wait()?;
-        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
-        let copied = unsafe {
-            command_queue::enqueue_write_buffer(
-                self.context.queue().raw(),
-                self.buffer.raw(),
-                CL_TRUE,
-                at,
-                host.len(),
-                host.as_ptr().cast(),
-                0,
-                std::ptr::null(),
-            )
-        };
-        event_of("clEnqueueWriteBuffer", copied).map(drop)
+        call("clEnqueueWriteBuffer", self.context.queue().write(&self.buffer, at, host))
     }
 
     /// Copies from byte `at` of this memory on to `host`, after all calls that use this memory, and waits.
@@ -96,20 +82,7 @@ impl DeviceMemory {
             return Ok(());
         }
         self.calls.wait()?;
-        // SAFETY: the buffer has these bytes, as does the host's memory; the call returns when they are copied.
-        let copied = unsafe {
-            command_queue::enqueue_read_buffer(
-                self.context.queue().raw(),
-                self.buffer.raw(),
-                CL_TRUE,
-                at,
-                host.len(),
-                host.as_mut_ptr().cast(),
-                0,
-                std::ptr::null(),
-            )
-        };
-        event_of("clEnqueueReadBuffer", copied).map(drop)
+        call("clEnqueueReadBuffer", self.context.queue().read(&self.buffer, at, host))
     }
 
     /// Sets all bytes to zero, after all calls that use this memory, and waits.
@@ -118,7 +91,7 @@ impl DeviceMemory {
     /// Any error the driver reports, also for those calls; even then the memory was cleared, if possible.
     pub fn clear(&mut self) -> Result<(), Error> {
         let waited = self.calls.wait();
-        let cleared = self.context.queue().clear(&self.buffer, self.len.max(1));
+        let cleared = call("clEnqueueFillBuffer", self.context.queue().clear(&self.buffer, self.len.max(1)));
         cleared.and_then(|cleared| Event::wait([&cleared])).and(waited)
     }
 

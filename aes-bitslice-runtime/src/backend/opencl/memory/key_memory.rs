@@ -6,8 +6,7 @@ use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
 use crate::backend::opencl::memory::in_flight::InFlight;
 use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
-use opencl3::command_queue;
-use opencl3::types::CL_TRUE;
+use std::slice;
 use std::sync::Arc;
 
 /// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, once every
@@ -26,23 +25,9 @@ impl KeyMemory {
         let len = size_of_val(words);
         let buffer = context.buffer(len)?;
         let memory = Self { context: context.clone(), buffer, len, readers: InFlight::default() };
-        let (queue, raw) = (context.queue().raw(), memory.buffer.raw());
-        // SAFETY: the words are as long as the buffer, and have been read when the call returns.
-        let written = unsafe {
-            command_queue::enqueue_write_buffer(
-                queue,
-                raw,
-                CL_TRUE,
-                0,
-                len,
-                words.as_ptr().cast_mut().cast(),
-                0,
-                std::ptr::null(),
-            )
-        };
-        let written = for_buffer("clEnqueueWriteBuffer", len, written)?;
-        // SAFETY: the call created it for this caller.
-        drop(unsafe { Event::owning(written) });
+        // SAFETY: words of this length.
+        let bytes = unsafe { slice::from_raw_parts(words.as_ptr().cast(), len) };
+        for_buffer("clEnqueueWriteBuffer", len, context.queue().write(&memory.buffer, 0, bytes))?;
         Ok(memory)
     }
 

@@ -27,10 +27,8 @@ mod tests {
     use crate::backend::opencl::context::Context;
     use crate::backend::opencl::handles::{Buffer, Event, event_of};
     use crate::backend::opencl::platforms::Wanted;
-    use opencl3::command_queue;
-    use opencl3::types::{CL_TRUE, cl_mem};
+    use opencl3::types::cl_mem;
     use opencl3::{event, memory};
-    use std::ptr;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -50,12 +48,7 @@ mod tests {
 
     fn held(context: &Context, buffer: &Buffer) -> Vec<u8> {
         let mut found = vec![1; SECRET.len()];
-        let (queue, to) = (context.queue().raw(), found.as_mut_ptr().cast());
-        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
-        let read = unsafe {
-            command_queue::enqueue_read_buffer(queue, buffer.raw(), CL_TRUE, 0, SECRET.len(), to, 0, ptr::null())
-        };
-        event_of("clEnqueueReadBuffer", read).unwrap();
+        context.queue().read(buffer, 0, &mut found).unwrap();
         found
     }
 
@@ -109,7 +102,7 @@ mod tests {
         // As a kernel writes what nothing was copied to.
         let mut slot_of_output = take();
         let left_of_output = kept(slot_of_output.room(0, 0).buffer);
-        write(&context, &left_of_output, &SECRET);
+        context.queue().write(&left_of_output, 0, &SECRET).unwrap();
         slot_of_output.copy_out_staged(0, SECRET.len()).unwrap();
         drop((slot, slot_of_output));
         // Each queue is in order: its slot comes back when it is cleared.
@@ -118,19 +111,10 @@ mod tests {
         assert!(held(&context, &left) == [0; SECRET.len()], "what was copied in");
         assert!(held(&context, &left_of_output) == [0; SECRET.len()], "what a kernel wrote");
         // Of a slot that failed, nobody said what to clear.
-        write(&context, &left, &SECRET);
+        context.queue().write(&left, 0, &SECRET).unwrap();
         drop(again);
         drop(pool);
         assert!(held(&context, &left) == [0; SECRET.len()], "with its pool");
-    }
-
-    fn write(context: &Context, buffer: &Buffer, data: &[u8]) {
-        let (queue, from) = (context.queue().raw(), data.as_ptr().cast_mut().cast());
-        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
-        let written = unsafe {
-            command_queue::enqueue_write_buffer(queue, buffer.raw(), CL_TRUE, 0, data.len(), from, 0, ptr::null())
-        };
-        event_of("clEnqueueWriteBuffer", written).unwrap();
     }
 
     #[test]
