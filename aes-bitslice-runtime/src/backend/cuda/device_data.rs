@@ -453,11 +453,19 @@ impl DeviceCipher<'_> {
             };
         }
         work.hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
-        match len {
-            0 => Ok(Results::None),
-            // SAFETY: as the caller promises.
-            _ => Ok(Results::Hash(len, unsafe { self.launch_all(key, stream, span, work, None) }?)),
+        if len == 0 {
+            return Ok(Results::None);
         }
+        let Some(terms) = work.tag(len) else {
+            // SAFETY: as the caller promises.
+            return Ok(Results::Hash(len, unsafe { self.launch_all(key, stream, span, work, None) }?));
+        };
+        let mut result = self.device.tag_results.take()?;
+        // SAFETY: as the caller promises; the result's memory is live until the work is done.
+        unsafe {
+            result.fill_by_sum(stream, |at| self.launch_steps(key, stream, span, work, Sum { terms: &terms, at }))
+        }?;
+        Ok(Results::Terms(result))
     }
 
     /// Puts a call that makes a tag on a stream, without waiting; the tag is written to `tag`, in memory as that of the data.
@@ -481,9 +489,9 @@ impl DeviceCipher<'_> {
         if span.input.into_iter().chain(span.output).any(overlaps) {
             return Err(Error::Overlap);
         }
-        let (key, choice) = (self.key()?, self.choice);
+        let key = self.key()?;
         // Before anything is written: its known-answer test may fail.
-        if let Some(one) = key.in_one_launch(work, span, choice)? {
+        if let Some(one) = key.in_one_launch(work, span, self.choice)? {
             // SAFETY: as the caller promises.
             return unsafe { one.run(key.device(), stream, &Verdict::none(terms), tag) };
         }
@@ -491,9 +499,7 @@ impl DeviceCipher<'_> {
         // SAFETY: as the caller promises.
         unsafe {
             key.driver().clear(&mut { stream }, tag, HASH)?;
-            let launch =
-                |step| key.launch_step(&mut { stream }, span, work, step, choice, Sum { terms: &terms, at: tag });
-            work.kernels().steps().try_for_each(launch)
+            self.launch_steps(key, stream, span, work, Sum { terms: &terms, at: tag })
         }
     }
 
@@ -526,6 +532,23 @@ impl DeviceCipher<'_> {
         Ok(result)
     }
 
+    /// Puts the launches of a call on a stream, without waiting. The hash is added to the sum, if there is one.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put); the sum is in such memory, too.
+    unsafe fn launch_steps(
+        &self,
+        key: &DeviceKey,
+        stream: CUstream,
+        span: Span,
+        work: &dyn Work,
+        sum: Sum<'_, CUdeviceptr>,
+    ) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        let launch = |step| unsafe { key.launch_step(&mut { stream }, span, work, step, self.choice, sum) };
+        work.kernels().steps().try_for_each(launch)
+    }
+
     /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it
     /// computes none.
     ///
@@ -544,12 +567,9 @@ impl DeviceCipher<'_> {
         unsafe {
             memory.fill(stream, |hash| {
                 let terms = Terms::of_hash();
-                let launch = |step| {
-                    key.launch_step(&mut { stream }, span, work, step, self.choice, Sum { terms: &terms, at: hash })
-                };
                 let launched = match one {
-                    Some(one) => one.run(key.device(), stream, &Verdict::none(Terms::of_hash()), hash),
-                    None => work.kernels().steps().try_for_each(launch),
+                    Some(one) => one.run(key.device(), stream, &Verdict::none(terms), hash),
+                    None => self.launch_steps(key, stream, span, work, Sum { terms: &terms, at: hash }),
                 };
                 launched
                     .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, work, hash))

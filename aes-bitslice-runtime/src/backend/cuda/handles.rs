@@ -35,6 +35,18 @@ impl Stream {
         let raw = result::stream::create(result::stream::StreamKind::NonBlocking);
         Ok(Self { raw: context.call("cuStreamCreate", raw)?, context: context.clone() })
     }
+
+    /// Sets device memory to zero, and waits.
+    ///
+    /// # Safety
+    /// There are `len` bytes, which nothing else uses.
+    pub(crate) unsafe fn clear(&self, at: CUdeviceptr, len: usize) -> Result<(), Error> {
+        // SAFETY: as the caller guarantees; the stream is live.
+        let cleared = unsafe {
+            result::memset_d8_async(at, 0, len, self.raw).and_then(|()| result::stream::synchronize(self.raw))
+        };
+        self.context.call("cuMemsetD8Async", cleared)
+    }
 }
 
 impl Event {
@@ -61,6 +73,13 @@ impl Memory {
             }
             allocated => Ok(Self { pointer: context.call("cuMemAlloc", allocated)?, context: context.clone() }),
         }
+    }
+
+    /// `len` bytes, at least one, all zero, in a context that was entered on this thread.
+    pub(crate) fn zeroed(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        let memory = Self::new(context, len)?;
+        // SAFETY: the length is the allocated length, and nobody uses the memory yet.
+        unsafe { Stream::new(context)?.clear(memory.pointer, len) }.map(|()| memory)
     }
 }
 

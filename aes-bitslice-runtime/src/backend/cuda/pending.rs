@@ -12,8 +12,9 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it; for a batch, once the
 /// results were then copied to the host, which the stream does not wait for.
 ///
-/// Dropping it waits for that point of the stream where the call took more than one launch, or had a key of its own, or was a batch. Until
-/// then it keeps the keys of [`Jobs`](crate::Jobs) and [`GcmJobs`](crate::GcmJobs), which are wiped when it is dropped.
+/// Dropping a tag waits for nothing, nor does dropping a verdict of one launch. Dropping any other value waits for that point of the stream,
+/// and so does dropping the value of a call that had a key of its own. Until then it keeps the keys of [`Jobs`](crate::Jobs) and
+/// [`GcmJobs`](crate::GcmJobs), which are wiped when it is dropped.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
 
@@ -33,9 +34,9 @@ pub(crate) type Later<V> = Box<dyn FnOnce() -> Result<V, Error> + Send + UnwindS
 /// A pass that is on a stream.
 pub(crate) struct Started<O: Pass> {
     pub(crate) call: Call<O>,
-    pub(crate) results: Results,
-    /// The key of the call, where it has its own: work on the stream reads its tables.
+    /// The key of the call, where it has its own: work on the stream reads its tables. It is dropped first, and waits for that work.
     pub(crate) _own: Option<DeviceKey>,
+    pub(crate) results: Results,
 }
 
 /// The data from which the value is computed, once available.

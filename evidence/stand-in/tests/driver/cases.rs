@@ -95,6 +95,11 @@ impl Case {
         self.name == "CBC decryption"
     }
 
+    /// Whether a device leaves its tag, which is no secret, in pinned memory, if nobody asks for it, until that memory is used again.
+    pub fn leaves_its_tag(&self) -> bool {
+        matches!(self.name, "GCM encryption" | "GMAC")
+    }
+
     /// Whether it allocates device memory through cudarc, not through the driver.
     fn uses_memory_of_cudarc(&self) -> bool {
         matches!(self.on, On::Host)

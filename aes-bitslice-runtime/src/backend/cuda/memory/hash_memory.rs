@@ -133,11 +133,7 @@ impl Memory {
     }
 
     fn clear(&self) -> Result<(), Error> {
-        // SAFETY: the length is the allocated length; waited for here, because another stream uses it next.
-        let cleared = unsafe {
-            result::memset_d8_async(self.memory.pointer, 0, HASH, self.stream.raw)
-                .and_then(|()| result::stream::synchronize(self.stream.raw))
-        };
-        self.context.call("cuMemsetD8Async", cleared)
+        // SAFETY: the length is the allocated length; waited for, because another stream uses it next.
+        unsafe { self.stream.clear(self.memory.pointer, HASH) }
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `hash_memory` | memory for hashes, cleared between calls |
-//! | `stream_sums`, `tag_results` | memory for GCM in one launch: where the hash is added up, and where a tag comes back |
+//! | `stream_sums` | memory for GCM in one launch, in which the hash is added up |
+//! | `tag_results` | memory in which tags come back |
 //! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `stream_memory` | memory that is allocated and freed on a stream |

@@ -68,8 +68,7 @@ impl StreamSums {
                 let taken: Vec<CUdeviceptr> = all.of_streams.drain().map(|(_, sums)| sums).collect();
                 all.unused.extend(taken);
             } else {
-                let memory = Memory::new(&self.context, AT_A_TIME * BYTES)?;
-                clear(&self.context, &memory)?;
+                let memory = Memory::zeroed(&self.context, AT_A_TIME * BYTES)?;
                 all.unused.extend((0..AT_A_TIME).map(|n| memory.pointer + (n * BYTES) as u64));
                 all.allocated.push(memory);
             }
@@ -78,17 +77,6 @@ impl StreamSums {
         all.of_streams.insert(number, sums);
         Ok(())
     }
-}
-
-/// Clears memory for [`AT_A_TIME`] streams, which nothing uses, on a stream of its own, and waits.
-fn clear(context: &Arc<Context>, memory: &Memory) -> Result<(), Error> {
-    let stream = Stream::new(context)?;
-    // SAFETY: the length is the allocated length, and the stream is live until it was waited for.
-    let cleared = unsafe {
-        result::memset_d8_async(memory.pointer, 0, AT_A_TIME * BYTES, stream.raw)
-            .and_then(|()| result::stream::synchronize(stream.raw))
-    };
-    context.call("cuMemsetD8Async", cleared)
 }
 
 impl Drop for StreamSums {
@@ -101,9 +89,11 @@ impl Drop for StreamSums {
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_err() {
             return std::mem::forget(std::mem::take(&mut all.allocated));
         }
+        let Ok(stream) = Stream::new(&self.context) else { return };
         for memory in all.allocated.drain(..) {
             // An error cannot be handled here. A launch that did not end may have left a sum there, which is secret.
-            let _ = clear(&self.context, &memory);
+            // SAFETY: the length is the allocated length, and everything was waited for.
+            let _ = unsafe { stream.clear(memory.pointer, AT_A_TIME * BYTES) };
         }
     }
 }
