@@ -2,13 +2,14 @@
 //! against another implementation; invalid calls; graphs that are launched again with other keys, nonces and data.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceRepr, sys};
-use aes_bitslice_runtime::cuda::{DeviceBytes, DeviceTags, GcmJobInputs};
+use aes_bitslice_runtime::cuda::{DeviceBytes, DeviceCipher, DeviceTags, GcmJobInputs, GcmJobLayout};
 use aes_bitslice_runtime::{Engine, Error, Jobs, Kernels, KeyBits, Mode, Ranges};
 use aes_bitslice_tests::arrays::after_gaps;
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::messages::Messages;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{others, refused, tests, tests_of_engines};
+use aes_bitslice_tests::{refused, tests, tests_of_engines};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -79,48 +80,20 @@ fn jobs_are_as_in_host_memory(engines: &'static [Engine]) {
     }
 }
 
-/// Messages, and what belongs to them.
-struct Messages {
-    bits: KeyBits,
-    ranges: Vec<Range<u64>>,
-    aad_ranges: Vec<Range<u64>>,
-    keys: Vec<u8>,
-    nonces: Vec<u8>,
-    aad: Vec<u8>,
-    plain: Vec<u8>,
+/// Messages, each under a key of its own, of these lengths in bytes: of data, of additional data, and of the gap before a message.
+fn messages_of(seed: u64, bits: KeyBits, lengths: &[(usize, usize, usize)]) -> Messages {
+    Messages::new(
+        seed,
+        noise(seed + (1 << 32), bits.bytes() * lengths.len()).chunks(bits.bytes()).map(<[u8]>::to_vec).collect(),
+        lengths,
+    )
 }
 
-impl Messages {
-    /// Lengths in bytes: of data, of additional data, and of the gap before a message.
-    fn new(seed: u64, bits: KeyBits, lengths: &[(usize, usize, usize)]) -> Self {
-        let (ranges, end) = after_gaps(lengths.iter().map(|&(bytes, _, gap)| (bytes, gap)));
-        let (aad_ranges, aad_end) = after_gaps(lengths.iter().map(|&(_, aad, _)| (aad, 0)));
-        Self {
-            bits,
-            ranges,
-            aad_ranges,
-            keys: noise(seed + 1, bits.bytes() * lengths.len()),
-            nonces: noise(seed + 2, 12 * lengths.len()),
-            aad: noise(seed + 3, aad_end),
-            plain: noise(seed + 4, end + 7),
-        }
-    }
-
-    fn range(&self, n: usize) -> Range<usize> {
-        self.ranges[n].start as usize..self.ranges[n].end as usize
-    }
-
-    /// By the `aes-gcm` crate: the data with messages encrypted, and their tags.
-    fn by_another(&self) -> (Vec<u8>, Vec<u8>) {
-        let (mut secret, mut tags) = (self.plain.clone(), vec![]);
-        for (n, (key, nonce)) in self.keys.chunks(self.bits.bytes()).zip(self.nonces.chunks(12)).enumerate() {
-            let aad = &self.aad[self.aad_ranges[n].start as usize..self.aad_ranges[n].end as usize];
-            let (sealed, tag) = others::gcm(key, nonce, aad, &self.plain[self.range(n)]);
-            secret[self.range(n)].copy_from_slice(&sealed);
-            tags.extend(tag);
-        }
-        (secret, tags)
-    }
+/// Where they are described to a GPU.
+fn layout_of(device: &DeviceCipher<'_>, of: &Messages) -> GcmJobLayout {
+    let bits = KeyBits::from_bytes(of.keys[0].len()).unwrap();
+    let aads = after_gaps(of.aad.iter().map(|aad| (aad.len(), 0))).0;
+    device.gcm_job_layout(bits, &Ranges::from(&*of.ranges), &Ranges::from(&*aads)).unwrap()
 }
 
 fn messages() -> Vec<Messages> {
@@ -133,7 +106,7 @@ fn messages() -> Vec<Messages> {
     ];
     let many: Vec<_> = (0..900_usize).map(|n| (n * 7919 % 3000, n % 40, n % 17)).collect();
     let all = fixed.into_iter().chain([&*many]).zip(KeyBits::ALL.into_iter().cycle());
-    all.enumerate().map(|(n, (lengths, bits))| Messages::new(10 * n as u64, bits, lengths)).collect()
+    all.enumerate().map(|(n, (lengths, bits))| messages_of(10 * n as u64, bits, lengths)).collect()
 }
 
 /// Messages in the memory of a GPU.
@@ -149,7 +122,7 @@ struct OnGpu {
 impl OnGpu {
     fn new(stream: &Arc<CudaStream>, of: &Messages, data: &[u8], tags: &[u8]) -> Self {
         let [keys, nonces, aad, data, tags] =
-            [&of.keys, &of.nonces, &of.aad, data, tags].map(|bytes| put(stream, bytes));
+            [&*of.keys.concat(), &of.nonces.concat(), &of.aad.concat(), data, tags].map(|bytes| put(stream, bytes));
         Self { keys, nonces, aad, data, tags, verdicts: put(stream, &vec![7; of.ranges.len()]) }
     }
 }
@@ -158,18 +131,18 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     for engine in engines {
         let (stream, none) = (stream_of(engine), engine.under_own_keys());
         for of in messages() {
-            let (secret, tags) = of.by_another();
-            let (ranges, aads) = (Ranges::from(&*of.ranges), Ranges::from(&*of.aad_ranges));
-            let layout = none.device().unwrap().gcm_job_layout(of.bits, &ranges, &aads).unwrap();
+            let (known, layout) = (of.gcm(), layout_of(&none.device().unwrap(), &of));
+            let tags = known.tags_with(&[], 16);
             let mut gpu = OnGpu::new(&stream, &of, &of.plain, &vec![0x5a; tags.len()]);
             let OnGpu { keys, nonces, aad, data, tags: made, verdicts } = &mut gpu;
-            let aad = (!of.aad.is_empty()).then_some(&*aad);
+            let aad = (!of.aad.concat().is_empty()).then_some(&*aad);
             layout.encrypt(&stream, keys, nonces, aad, &mut *data, made).unwrap();
-            assert!(stream.clone_dtoh(data).unwrap() == secret && stream.clone_dtoh(made).unwrap() == tags);
+            assert!(stream.clone_dtoh(data).unwrap() == known.secret && stream.clone_dtoh(made).unwrap() == tags);
             layout.decrypt(&stream, keys, nonces, aad, &mut *data, made, verdicts).unwrap();
             assert!(stream.clone_dtoh(data).unwrap() == of.plain);
             assert!(stream.clone_dtoh(verdicts).unwrap() == vec![0; layout.len()]);
-            assert!(stream.clone_dtoh(keys).unwrap() == of.keys && stream.clone_dtoh(nonces).unwrap() == of.nonces);
+            assert!(stream.clone_dtoh(keys).unwrap() == of.keys.concat());
+            assert!(stream.clone_dtoh(nonces).unwrap() == of.nonces.concat());
         }
     }
 }
@@ -179,14 +152,12 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
     for engine in engines {
         let (stream, none) = (stream_of(engine), engine.under_own_keys());
         let of = messages().remove(0);
-        let (secret, mut tags) = of.by_another();
-        tags[16 * 3 + 15] ^= 1;
-        let (ranges, aads) = (Ranges::from(&*of.ranges), Ranges::from(&*of.aad_ranges));
-        let layout = none.device().unwrap().gcm_job_layout(of.bits, &ranges, &aads).unwrap();
-        let gpu = OnGpu::new(&stream, &of, &secret, &tags);
-        let back = put(&stream, &vec![0xa5; secret.len()]);
+        let (known, layout) = (of.gcm(), layout_of(&none.device().unwrap(), &of));
+        let gpu = OnGpu::new(&stream, &of, &known.secret, &known.tags_with(&[3], 16));
+        let before = vec![0xa5; of.plain.len()];
+        let back = put(&stream, &before);
         // At an odd address.
-        let nonces = put(&stream, &[&[0], &*of.nonces].concat());
+        let nonces = put(&stream, &[&[0], &*of.nonces.concat()].concat());
         let at = |memory: &CudaSlice<u8>| memory.device_ptr(&stream).0;
         let bytes = |memory: &CudaSlice<u8>| DeviceBytes { at: at(memory), bytes: memory.len() as u64 };
         let inputs = GcmJobInputs {
@@ -198,13 +169,10 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
             DeviceTags::Verify { expected: at(&gpu.tags), tag_bytes: 16, verdicts: gpu.verdicts.device_ptr(&stream).0 };
         // SAFETY: memory of these lengths, which lives until it was read.
         unsafe {
-            let len = secret.len() as u64;
+            let len = of.plain.len() as u64;
             layout.run_raw(stream.cu_stream(), &inputs, verify, at(&gpu.data), at(&back), len).unwrap();
         }
-        let mut expected = vec![0xa5; secret.len()];
-        (0..of.ranges.len()).for_each(|n| expected[of.range(n)].copy_from_slice(&of.plain[of.range(n)]));
-        expected[of.range(3)].fill(0);
-        assert!(stream.clone_dtoh(&back).unwrap() == expected);
+        assert!(stream.clone_dtoh(&back).unwrap() == of.between(&before, &known.opened(&[3])));
         let verdicts = stream.clone_dtoh(&gpu.verdicts).unwrap();
         assert!((0..of.ranges.len()).all(|n| (verdicts[n] == 0) == (n != 3)), "{verdicts:?}");
     }
@@ -269,11 +237,9 @@ fn graphs_read_everything_again() {
     let (stream, none) = (stream_of(engine), engine.under_own_keys());
     let device = none.device().unwrap();
     let lengths: Vec<_> = (0..400_usize).map(|n| (n * 7919 % 3000 / 16 * 16, n % 30, n % 3)).collect();
-    let [one, mut other] = [1, 2000].map(|seed| Messages::new(seed, KeyBits::Aes256, &lengths));
-    other.aad_ranges.clone_from(&one.aad_ranges);
-    let (ranges, aads) = (Ranges::from(&*one.ranges), Ranges::from(&*one.aad_ranges));
-    let gcm = device.gcm_job_layout(one.bits, &ranges, &aads).unwrap();
-    let ecb = device.job_layout(Mode::EcbEncrypt, one.bits, &ranges).unwrap();
+    let [one, other] = [1, 2000].map(|seed| messages_of(seed, KeyBits::Aes256, &lengths));
+    let (gcm, ranges) = (layout_of(&device, &one), Ranges::from(&*one.ranges));
+    let ecb = device.job_layout(Mode::EcbEncrypt, KeyBits::Aes256, &ranges).unwrap();
     let mut memory = OnGpu::new(&stream, &one, &one.plain, &vec![0; 16 * lengths.len()]);
     let mut blocks = put(&stream, &one.plain);
     stream.synchronize().unwrap();
@@ -285,17 +251,16 @@ fn graphs_read_everything_again() {
     put_there.and(also).unwrap();
     drop((gcm, ecb));
     for of in [&one, &other, &one] {
-        for (memory, content) in
-            [(&mut *keys, &of.keys), (nonces, &of.nonces), (aad, &of.aad), (data, &of.plain), (&mut blocks, &of.plain)]
-        {
-            stream.memcpy_htod(content, memory).unwrap();
-        }
+        let of_each = [(&mut *keys, &of.keys), (nonces, &of.nonces), (aad, &of.aad)];
+        of_each.into_iter().for_each(|(memory, content)| stream.memcpy_htod(&content.concat(), memory).unwrap());
+        [&mut *data, &mut blocks].into_iter().for_each(|memory| stream.memcpy_htod(&of.plain, memory).unwrap());
         graph.launch().unwrap();
         stream.synchronize().unwrap();
-        let (secret, made) = of.by_another();
-        assert!(stream.clone_dtoh(data).unwrap() == secret && stream.clone_dtoh(tags).unwrap() == made);
+        let known = of.gcm();
+        assert!(stream.clone_dtoh(data).unwrap() == known.secret);
+        assert!(stream.clone_dtoh(tags).unwrap() == known.tags_with(&[], 16));
         let mut expected = of.plain.clone();
-        let jobs = Jobs::from_arrays(Mode::EcbEncrypt, of.bits, &of.keys, &[], &ranges).unwrap();
+        let jobs = Jobs::from_arrays(Mode::EcbEncrypt, KeyBits::Aes256, &of.keys.concat(), &[], &ranges).unwrap();
         none.run(jobs, &mut expected).unwrap();
         assert!(stream.clone_dtoh(&blocks).unwrap() == expected);
     }
