@@ -1,18 +1,18 @@
 //! The kernels of a call on many messages in device memory: loaded, and tested with known answers, before their first use.
 
 use crate::backend::cuda::commands::Span;
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::gcm_batch::By;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::Call;
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::cores;
-use crate::op::batch::{Batch, OfGcm};
+use crate::op::batch::Batch;
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
@@ -25,26 +25,19 @@ use std::sync::Arc;
 impl DeviceCipher<'_> {
     /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
     pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
+        let device = self.device();
         match batch {
-            Batch::Gcm(batch) => self.key()?.prepare_gcm(batch),
-            Batch::Cmac(_) => self.key()?.prepare_cmac(),
-            Batch::GcmJobs(_) => self.device().prepare_gcm_jobs(),
-            Batch::Jobs(jobs) => self.device().prepare_jobs(jobs.flow.mode().direction()),
+            Batch::Gcm(batch) => {
+                let kernels = self.key()?.gcm_kernels(batch)?;
+                device.test_batch(Mode::Ctr, Entry::Messages, || test_gcm(device, &kernels))
+            }
+            Batch::Cmac(_) => {
+                self.key()?.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
+                device.test_batch(Mode::EcbEncrypt, Entry::Cmac, || test_cmac(device))
+            }
+            Batch::GcmJobs(_) => device.prepare_gcm_jobs(),
+            Batch::Jobs(jobs) => device.prepare_jobs(jobs.flow.mode().direction()),
         }
-    }
-}
-
-impl DeviceKey {
-    /// Loads and tests everything that a call needs, unless that was done before. The caller has entered the device.
-    fn prepare_gcm(&self, batch: &OfGcm<'_>) -> Result<(), Error> {
-        let kernels = self.gcm_kernels(batch)?;
-        self.device().test_batch(Mode::Ctr, Entry::Messages, || Stop::never(|| test_gcm(self, &kernels)))
-    }
-
-    /// Loads and tests the kernel, unless that was done before. The caller has entered the device.
-    fn prepare_cmac(&self) -> Result<(), Error> {
-        self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        self.device().test_batch(Mode::EcbEncrypt, Entry::Cmac, || Stop::never(|| test_cmac(self)))
     }
 }
 
@@ -72,9 +65,8 @@ pub(super) fn on_device<O: Pass>(
 /// Tests the known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts
 /// them with one wrong tag. With the kernel of one launch, it then does this with one message, which a whole warpgroup shares, and with 9,000,
 /// each of which has one group.
-fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
+fn test_gcm(device: &Arc<Device>, kernels: &By<'_>) -> Result<(), Error> {
     const BYTES: usize = 9000;
-    let device = key.device();
     let secret = Key::new(&std::array::from_fn::<u8, 32, _>(|i| (i * 5 + 1) as u8))?;
     let (key, cpu) =
         (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), Arc::new(CpuKey::new(&secret)));
@@ -115,9 +107,9 @@ fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
 
 /// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one; messages that
 /// differ in length, and equal ones.
-fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
+fn test_cmac(device: &Arc<Device>) -> Result<(), Error> {
     let secret = Key::new(&std::array::from_fn::<u8, 24, _>(|i| (i * 5 + 1) as u8))?;
-    let key = DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced);
+    let key = DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced);
     let cpu = Arc::new(CpuKey::new(&secret));
     let cipher = DeviceCipher::new(&key, Some(&cpu));
     let data: Vec<u8> = (0..20_000_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();

@@ -17,6 +17,7 @@ use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::device::on_first_use::OnFirstUse;
 use crate::backend::device::self_test;
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::exec::{known_answer, sources};
 use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -110,14 +111,15 @@ impl Device {
         self.context.enter()
     }
 
-    /// Tests an entry point for batches of a mode's kernel, and those that it is used with, unless they have passed before.
+    /// Tests an entry point for batches of a mode's kernel, and those that it is used with, unless they have passed before. Who stops the call
+    /// does not stop the test.
     pub(crate) fn test_batch(
         &self,
         mode: Mode,
         entry: Entry,
         test: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.tested.get((mode, entry), test)
+        self.tested.get((mode, entry), || Stop::never(test))
     }
 
     /// A stored kernel for keys given at launch, loaded and tested on first use; `None` if this device has none.

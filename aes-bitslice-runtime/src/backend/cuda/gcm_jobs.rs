@@ -20,7 +20,6 @@ use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
-use crate::base::stop::Stop;
 use crate::base::threads::copy;
 use crate::exec::call::Call;
 use crate::op::buffers::{Access, Buffers};
@@ -103,7 +102,7 @@ impl Device {
         self.prepare_jobs(Direction::Encrypt)?;
         // Before the test has a slot: its own test takes one.
         self.gcm_kernel()?;
-        self.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || Stop::never(|| test(self)))
+        self.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || test(self))
     }
 
     /// # Safety

@@ -16,7 +16,6 @@ use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
-use crate::base::stop::Stop;
 use crate::base::threads::copy;
 use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
@@ -121,7 +120,7 @@ impl DeviceCipher<'_> {
 impl Device {
     /// Loads and tests the kernel of one direction, unless that was done before. It was entered on this thread.
     pub(super) fn prepare_jobs(self: &Arc<Self>, direction: Direction) -> Result<(), Error> {
-        self.test_batch(Mode::ecb(direction), Entry::Jobs, || Stop::never(|| test(self, direction)))
+        self.test_batch(Mode::ecb(direction), Entry::Jobs, || test(self, direction))
     }
 
     /// The kernel of ECB in the direction in which the cipher runs: counters are data.
