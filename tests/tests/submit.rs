@@ -2,18 +2,18 @@
 //! threads, and from all threads of a rayon pool.
 
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Key, Mode, SubmitError,
-    Submitted,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Key, Mode,
+    SubmitError, Submitted,
 };
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
-use aes_bitslice_tests::environment::{all_or, say};
+use aes_bitslice_tests::environment::{RUN_BY, all_or, is_set, say};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::{Reference, noise};
-use aes_bitslice_tests::tests_of_engines;
+use aes_bitslice_tests::{tests, tests_of_engines};
 use rayon::prelude::*;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::process::ExitCode;
+use std::process::{self, Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,8 @@ fn main() -> ExitCode {
         all_threads_of_a_pool_may_wait_for_calls,
         an_executor_of_many_tasks_on_one_thread,
     ];
-    Tests::default().on_each(&Device::ALL, &[], tests).run()
+    let where_no_thread_starts = tests![a_call_is_refused_or_waits_where_no_thread_starts];
+    Tests::default().on_each(&Device::ALL, &[], tests).alone(&[], &[], where_no_thread_starts).run()
 }
 
 const COUNTER: [u8; 16] = [0xff; 16];
@@ -344,4 +345,34 @@ fn an_executor_of_many_tasks_on_one_thread(engines: &'static [Engine]) {
             assert!(polls <= 3 * count, "{name}: no task is polled but at its start and when one of its calls is done");
         }
     });
+}
+
+/// Leaves this process one MiB of addresses, in which no stack has room, or one GiB; `false` if it cannot.
+fn no_thread_starts(none: bool) -> bool {
+    let kilobytes = |line: &str| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let Some(used) = status.lines().find_map(kilobytes).filter(|_| !is_set(RUN_BY)) else { return false };
+    let limit = (used << 10) + if none { 1 << 20 } else { 1 << 30 };
+    let prlimit = Command::new("prlimit").args([format!("--pid={}", process::id()), format!("--as={limit}:")]).status();
+    prlimit.is_ok_and(|status| status.success())
+}
+
+/// A call for which there is no thread is refused, and comes back; once there is one, it makes all calls.
+fn a_call_is_refused_or_waits_where_no_thread_starts() {
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let (_, cipher, reference) = ciphers(std::slice::from_ref(&engine)).remove(0);
+    let data = || vec![7; 4096];
+    let expected = reference.ctr(COUNTER, 0, &data());
+    if !no_thread_starts(true) {
+        return say("NOT TESTED: NO THREAD CAN BE KEPT FROM STARTING HERE");
+    }
+    match cipher.submit(ctr(0), data()) {
+        Err(SubmitError { error: Error::NoThread { .. }, data: back }) => assert!(back == data()),
+        other => panic!("{other:?}"),
+    }
+    assert!(no_thread_starts(false));
+    assert!(cipher.submit(ctr(0), data()).unwrap().wait().unwrap() == expected);
+    assert!(no_thread_starts(true));
+    let calls: Vec<_> = (0..100).map(|_| cipher.submit(ctr(0), data()).expect("there is a thread")).collect();
+    assert!(calls.into_iter().all(|call| call.wait().unwrap() == expected));
 }

@@ -34,7 +34,7 @@ fn in_a_frame_of_its_own<R>(work: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::fs::File;
     use std::hint::black_box;
@@ -43,7 +43,7 @@ mod tests {
     const SECRET: [u8; 16] = *b"\xa5 key on a stack";
 
     #[inline(never)]
-    fn leaves_it_on_the_stack() {
+    pub(crate) fn leaves_it_on_the_stack() {
         let mut frame = [0; 8 << 10];
         frame.as_chunks_mut().0.fill(SECRET);
         black_box(&frame);
@@ -51,7 +51,7 @@ mod tests {
 
     /// How often it is in the stack below this frame, which the kernel reads.
     #[inline(never)]
-    fn found() -> usize {
+    pub(crate) fn found() -> usize {
         let here = 0_u8;
         let mut stack = vec![0; 16 << 10];
         let at = (&raw const here).addr() - stack.len();

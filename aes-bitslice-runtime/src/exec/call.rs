@@ -287,6 +287,33 @@ mod tests {
         assert!(check(&two, &gcm, 5).is_err() && Call::combine(&two, &gcm, vec![]).is_err());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_anything_is_derived_from_the_key_the_stack_is_overwritten() {
+        use crate::base::scrubbed::tests::{found, leaves_it_on_the_stack};
+        use crate::cpu::instructions::Instructions;
+        let with_key = Device(Some(CpuKey::on(Instructions::Portable, &Key::new(&[7; 16]).unwrap())));
+        scrubbed_if_derived::<GcmEncrypt, _>(&with_key, leaves_it_on_the_stack);
+        assert_eq!(found(), 0);
+        scrubbed_if_derived::<Ecb, _>(&with_key, leaves_it_on_the_stack);
+        assert!(found() > 0, "the time for it is not taken where nothing is");
+    }
+
+    #[test]
+    fn calls_on_host_memory_take_all_operations_and_a_core_does_short_messages_in_one_step() {
+        let cpu = CpuKey::new(&Key::new(&[7; 16]).unwrap());
+        let gcm = GcmEncrypt::new(&Nonce::from([3; 12]), b"");
+        let mut whole = [1; 32];
+        let (call, data) = Call::scrubbed(&cpu, gcm.clone(), Buffers::InPlace(&mut whole)).unwrap();
+        let tag = call.finish(vec![call.operation().on_cpu(&cpu, data)]).unwrap();
+        let device = device(Key::new(&[7; 16]));
+        assert!(Call::scrubbed(&device, gcm.clone(), Buffers::InPlace(&mut [1; 32])).is_ok());
+        assert!(Call::scrubbed(&device, Ecb::encrypt(), Buffers::InPlace(&mut [1; 32])).is_ok());
+        let mut short = [1; 32];
+        assert_eq!(in_one_step(&cpu, &gcm, &mut Buffers::InPlace(&mut short)), Some(Some(tag)));
+        assert_eq!(short, whole);
+    }
+
     #[test]
     fn what_the_operation_or_the_target_does_not_take_is_refused() {
         let one = device(Key::new(&[7; 16]));

@@ -227,6 +227,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_kernel_is_the_same_with_any_share() {
+        let all = [Choice::Bitsliced, Choice::Tbox, Choice::CO_RESIDENT];
+        for (i, one) in all.into_iter().enumerate() {
+            assert_eq!(all.map(|other| one.is_kernel_of(other)), [0, 1, 2].map(|other| other == i), "{one}");
+        }
+        assert!(Choice::CO_RESIDENT.is_kernel_of(Choice::CoResident { bitsliced: 1 }));
+    }
+
     /// Table kernels, alone or beside others, have to be asked for.
     #[test]
     fn what_kernels_allow() {

@@ -78,9 +78,26 @@ mod tests {
         }
     }
 
+    /// XTS has no pair of keys of 192 bits.
+    #[test]
+    fn there_is_a_key_of_each_length_with_its_answer() {
+        let lengths = |mode| keys(mode).map(|(key, _)| key.first().len()).collect::<Vec<_>>();
+        assert_eq!([lengths(Mode::Ctr), lengths(Mode::XtsDecrypt)], [vec![16, 24, 32], vec![16, 32]]);
+        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
+            for (key, expected) in keys(mode) {
+                let schedule = KeySchedule::new(key.first(), mode.direction()).unwrap();
+                assert!(expected == self_test::expected(mode, &schedule));
+            }
+        }
+        for (key, _) in keys(Mode::XtsEncrypt) {
+            assert!(key.second().is_some_and(|tweak| tweak.len() == key.first().len() && tweak != key.first()));
+        }
+    }
+
     #[test]
     fn one_wrong_answer_is_enough() {
         let data = data();
+        assert_eq!(room(), 2 * (data.len() + 16));
         let check = |wrong| {
             let mut kernel = Copies { wrong, asked: vec![] };
             (check("k", &data, &mut kernel, |answer| answer == data), kernel.asked)

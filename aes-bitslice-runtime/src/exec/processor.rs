@@ -32,3 +32,18 @@ pub(crate) fn gpu_is_faster_from() -> Option<u64> {
 pub(crate) fn built_in_crossover(aes_instructions: bool) -> Option<u64> {
     (!aes_instructions).then_some(1 << 20)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_this_processor() {
+        let threads_here = threads::threads();
+        assert_eq!(threads(), if threads_here == 1 { "1 thread".into() } else { format!("{threads_here} threads") });
+        assert_eq!(description(), format!("{}, {}", Instructions::best(), threads()));
+        assert_eq!(has_aes(), Instructions::available().len() > 1);
+        assert_eq!(gpu_is_faster_from(), if has_aes() { None } else { Some(1 << 20) });
+        assert_eq!(built_in_crossover(false), Some(1 << 20));
+    }
+}

@@ -108,6 +108,13 @@ mod tests {
         assert_eq!(schedule.next(2), Some(8));
     }
 
+    #[test]
+    fn who_is_slow_has_much_left_for_his_weight() {
+        let schedule = Schedule::of(vec![0..3, 3..11, 0..0], &[1.0, 8.0, 1.0]);
+        assert_eq!(schedule.next(2), Some(2), "three for the one are more than eight for the other");
+        assert_eq!((0..3).map(|_| schedule.next(2)).collect::<Vec<_>>(), [Some(1), Some(10), Some(0)]);
+    }
+
     /// An owner that may not take from the slowest takes from the next; chunks reserved for an owner are left to it.
     #[test]
     fn chunks_are_taken_of_whom_one_may_take() {

@@ -170,8 +170,10 @@ mod tests {
             std::fs::write(&path, aes_bitslice_kernels::OPENCL_KERNELS[0].manifest).unwrap();
             assert!(refused().contains("without a key"));
         }
-        File::create(&path).unwrap().set_len(LARGEST_FILE + 1).unwrap();
-        assert!(refused().contains("too large"));
+        for (len, too_large) in [(LARGEST_FILE, false), (LARGEST_FILE + 1, true)] {
+            File::create(&path).unwrap().set_len(len).unwrap();
+            assert_eq!(refused().contains("too large"), too_large, "{len} bytes");
+        }
         std::fs::write(&path, b"\xff").unwrap();
         assert_eq!(refused(), "it is not text in UTF-8");
         #[cfg(unix)]
@@ -180,6 +182,54 @@ mod tests {
             std::fs::create_dir(&path).unwrap();
             assert_eq!(refused(), "it is a folder, not a file");
         }
+    }
+
+    /// The manifest of a stored kernel.
+    #[cfg(feature = "opencl")]
+    fn stored(name: &str) -> Manifest {
+        let kernel = aes_bitslice_kernels::OPENCL_KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
+        <Manifest>::parse(kernel.manifest).unwrap()
+    }
+
+    #[cfg(feature = "opencl")]
+    #[test]
+    fn the_fastest_design_has_the_searched_circuits_throughout() {
+        let says = |sbox: &str, counted: bool| {
+            let mut manifest = stored("aes-ctr-planes");
+            let parts = manifest.function.bitsliced.as_mut().unwrap();
+            (parts.strategy, parts.sbox) = (KeyStrategy::OneHotMux.name().into(), sbox.into());
+            parts.lut3.take_if(|_| !counted);
+            design(&manifest, Layout::Column).contains("is of the design")
+        };
+        assert_eq!([says("lut3", true), says("lut3", false), says("other", true)], [true, false, false]);
+    }
+
+    #[cfg(feature = "opencl")]
+    #[test]
+    fn the_key_that_is_baked_in_is_known_by_its_answer() {
+        let key = |byte| Key::new(&[byte; 24]).unwrap();
+        let mut manifest = stored("aes-ecb-encrypt-planes");
+        let answer = self_test::expected(Mode::EcbEncrypt, &schedule(Mode::EcbEncrypt, &key(7)));
+        assert!(!is_known_answer(&manifest, &answer), "no key is baked in");
+        manifest.function.known_answer_sha256 = Some(digest::of_bytes(&answer));
+        assert!(is_known_answer(&manifest, &answer) && !is_known_answer(&manifest, &answer[1..]));
+        check_baked_key(&manifest, &key(7)).unwrap();
+        assert!(matches!(check_baked_key(&manifest, &key(8)), Err(Error::NoSuchKernel { .. })));
+    }
+
+    #[cfg(feature = "opencl")]
+    #[test]
+    fn a_kernel_is_launched_with_words_of_the_key_that_it_takes() {
+        let (ecb, xts) = (stored("aes-ecb-encrypt-planes"), stored("aes-xts-encrypt-planes"));
+        let (one, other) = (Key::new(&[7; 16]).unwrap(), Key::new(&[8; 16]).unwrap());
+        let two = |tweak: u8| Key::xts(&[[7; 16], [tweak; 16]].concat()).unwrap();
+        assert!(has_one_key(&ecb).is_ok() && matches!(has_one_key(&xts), Err(Error::NoSuchKernel { .. })));
+        let words = |key: &Key| key_words(&ecb, key).unwrap();
+        assert!(words(&one) == words(&two(9)) && words(&one) != words(&other), "the first key");
+        assert!(tweak_words(&ecb, &one).unwrap().is_none());
+        assert!(matches!(tweak_words(&xts, &one), Err(Error::WrongKeys { needs: TWO_KEYS, .. })));
+        let tweaks = |tweak| tweak_words(&xts, &two(tweak)).unwrap().expect("a kernel with tweaks");
+        assert!(tweaks(8) == tweaks(8) && tweaks(8) != tweaks(9), "the second key");
     }
 
     #[cfg(feature = "opencl")]

@@ -245,6 +245,33 @@ mod tests {
     }
 
     #[test]
+    fn whether_a_call_is_done_is_told() {
+        let (gate, opened) = std::sync::mpsc::channel::<()>();
+        let call = submit(&Queue::new(1), vec![7], move |_| {
+            // Opened by being dropped.
+            let _ = opened.recv();
+            Ok(())
+        });
+        let call = call.unwrap();
+        assert!(!call.is_done() && format!("{call:?}") == "Submitted");
+        drop(gate);
+        let begun = std::time::Instant::now();
+        while !call.is_done() {
+            assert!(begun.elapsed().as_secs() < 60, "it is never done");
+            std::thread::yield_now();
+        }
+        assert_eq!((format!("{call:?}"), call.wait().unwrap()), ("Submitted (done)".into(), vec![7]));
+    }
+
+    #[test]
+    fn the_source_of_an_error_is_that_of_the_call() {
+        use std::error::Error as _;
+        let failed = |error| SubmitError { error, data: () };
+        assert!(failed(Error::Random(getrandom::Error::UNSUPPORTED)).source().is_some());
+        assert!(failed(Error::Stopped).source().is_none());
+    }
+
+    #[test]
     fn a_panic_is_an_error_and_the_data_comes_back_cleared() {
         let queue = Queue::new(1);
         let thrown: [(Box<dyn Any + Send>, &str); 3] = [
@@ -299,7 +326,8 @@ mod tests {
         let failed =
             submit(&queue, vec![77; 3], |_| Err(Error::NeedsKey { what: "this" })).unwrap().wait().unwrap_err();
         assert_eq!(failed.data, [77; 3]);
-        assert!(!format!("{failed:?}").contains("77"));
+        let shown = format!("{failed:?}");
+        assert!(shown.contains("NeedsKey") && !shown.contains("77"), "{shown}");
         assert_eq!(failed.to_string(), failed.error.to_string());
         assert!(matches!(Error::from(failed), Error::NeedsKey { .. }));
     }

@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn chunks_of_pinned_memory_are_a_part_of_what_each_gpu_gets() {
+        let pinned = |bytes, devices| {
+            let Plan { chunk_bytes, streams, workers, .. } = plan(bytes, true, devices);
+            (chunk_bytes >> 20, streams, workers)
+        };
+        assert_eq!(pinned(32 << 20, 1), (2, 4, 1));
+        assert_eq!([pinned(16 << 20, 4), pinned(128 << 20, 4)], [(1, 4, 2), (2, 4, 4)]);
+        assert_eq!(plan(32 << 20, false, 4).chunk_bytes, 1 << 20, "no smaller one is worth a launch");
+        // From 128 MiB for each on, nothing is gained with more than two streams.
+        assert_eq!([pinned((128 << 20) - 4096, 1), pinned(128 << 20, 1)], [(4, 4, 1), (8, 2, 2)]);
+        assert_eq!([pinned(256 << 20, 4), pinned(512 << 20, 4)], [(4, 4, 4), (8, 2, 8)]);
+    }
+
+    #[test]
     fn what_is_set_is_kept_within_bounds() {
         let set = |chunk_bytes, streams, workers| {
             let some = Transfers { chunk_bytes: Some(chunk_bytes), streams: Some(streams), workers: Some(workers) };

@@ -100,7 +100,31 @@ impl<O: Pass> Work for Call<O> {
 mod tests {
     use super::*;
     use crate::base::counter::{Counter, CounterMode};
+    use crate::base::nonce::Nonce;
+    use crate::base::tag::Tag;
     use crate::op::ctr::Ctr;
+    use crate::op::ecb::Ecb;
+    use crate::op::gcm::{GcmDecrypt, GcmEncrypt};
+    use crate::op::gcm_batch::{GcmEncryptBatch, GcmMessage};
+    use crate::op::launch::Geometry;
+    use aes_bitslice_core::grid::Grid;
+
+    #[test]
+    fn the_work_is_that_of_the_operation() {
+        let nonce = Nonce::from([0; 12]);
+        let encrypt = Call::on_a_device(GcmEncrypt::new(&nonce, b""));
+        assert_eq!((Work::name(&encrypt), encrypt.counter()), ("GCM", Some(2)));
+        assert!(Work::hash_key(&encrypt).is_some() && Work::tag(&encrypt, 16).is_some());
+        assert!(Work::verdict(&encrypt, 16).is_none() && matches!(Work::messages(&encrypt), Ok(None)));
+        let decrypt = Call::on_a_device(GcmDecrypt::new(&nonce, b"", &Tag::from([0; 16])));
+        assert!(Work::verdict(&decrypt, 16).is_some() && Work::tag(&decrypt, 16).is_none());
+        let message = GcmMessage { nonce: nonce.as_bytes(), aad: b"", range: 0..16 };
+        let batch = Call::on_a_device(GcmEncryptBatch::new(std::slice::from_ref(&message)).unwrap());
+        assert!(matches!(Work::messages(&batch), Ok(Some(_))));
+        let geometry = Geometry::small(Grid::Warps { each: 1, least: 1 });
+        let shape = Shape { geometry: &geometry, len: 64, in_place: true, is_aligned: &|_| true };
+        assert_eq!(Call::on_a_device(Ecb::encrypt()).launches(&shape).unwrap().len(), 1);
+    }
 
     #[test]
     fn the_head_is_what_is_missing_of_a_block() {
