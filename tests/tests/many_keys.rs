@@ -320,9 +320,8 @@ fn calls_in_flight(engines: &'static [Engine]) {
 }
 
 fn what_cannot_be_is_refused() {
-    let (key, long) = ([7; 16], [7; 32]);
+    let (key, long): (&[u8], &[u8]) = (&[7; 16], &[7; 32]);
     let job = |key: &'static [u8], range| Job { key, counter: [0; 16], range };
-    let (key, long): (&'static [u8], &'static [u8]) = (Box::leak(Box::new(key)), Box::leak(Box::new(long)));
     let says = |mode, jobs: &[Job<'_>], text: &str| {
         let error = Jobs::new(mode, jobs).unwrap_err();
         assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(text), "{error}");

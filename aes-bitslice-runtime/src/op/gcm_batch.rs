@@ -530,12 +530,11 @@ mod tests {
         let nonces: Vec<[u8; 12]> =
             (0..lengths.len() as u64).map(|n| (u128::from(n) << 32).to_le_bytes()[..12].try_into().unwrap()).collect();
         let mut end = 0;
-        let message = |(nonce, bytes): (&'static [u8; 12], &u64)| {
+        let messages = nonces.iter().zip(lengths).map(|(nonce, bytes)| {
             end += bytes;
             GcmMessage { nonce, aad: b"a header", range: end - bytes..end }
-        };
-        let nonces: &'static [[u8; 12]] = nonces.leak();
-        GcmEncryptBatch::new(&nonces.iter().zip(lengths).map(message).collect::<Vec<_>>())
+        });
+        GcmEncryptBatch::new(&messages.collect::<Vec<_>>())
     }
 
     #[test]

@@ -368,11 +368,10 @@ mod tests {
     /// The tests of engines take the fastest alone.
     #[test]
     fn on_all_instructions_it_is_the_same() {
-        let (keys, data): ([[u8; 24]; 5], Vec<u8>) =
-            ([[1; 24], [2; 24], [3; 24], [4; 24], [5; 24]], (0..200).collect());
+        let keys: &'static [[u8; 24]; 5] = &[[1; 24], [2; 24], [3; 24], [4; 24], [5; 24]];
+        let data: Vec<u8> = (0..200).collect();
         let ranges = [0..0, 0..16, 16..17, 20..150, 150..200];
         let job = |(key, range): (&'static [u8; 24], Range<u64>)| GcmJob { key, nonce: [9; 12], aad: b"header", range };
-        let keys: &'static [[u8; 24]; 5] = Box::leak(Box::new(keys));
         let jobs = GcmEncryptJobs::new(&keys.iter().zip(ranges).map(job).collect::<Vec<_>>()).unwrap();
         let on = |instructions| {
             let mut data = data.clone();

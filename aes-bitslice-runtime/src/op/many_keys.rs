@@ -419,13 +419,12 @@ mod tests {
     /// Jobs with these counters and ranges, under different keys.
     fn jobs(mode: Mode, all: &[(u128, Range<u64>)]) -> Result<Jobs, Error> {
         let keys: Vec<[u8; 16]> = (0..all.len()).map(|n| [n as u8; 16]).collect();
-        let job = |(key, (counter, range)): (&'static [u8; 16], &(u128, Range<u64>))| Job {
+        let jobs = keys.iter().zip(all).map(|(key, (counter, range))| Job {
             key,
             counter: counter.to_be_bytes(),
             range: range.clone(),
-        };
-        let keys: &'static [[u8; 16]] = keys.leak();
-        Jobs::new(mode, &keys.iter().zip(all).map(job).collect::<Vec<_>>())
+        });
+        Jobs::new(mode, &jobs.collect::<Vec<_>>())
     }
 
     #[test]
