@@ -448,7 +448,7 @@ impl DeviceCipher<'_> {
             return unsafe {
                 match verdict {
                     Some(verdict) => self.launch_for_terms(stream, &one, &verdict).map(Results::Terms),
-                    None => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, Some(&one))?)),
+                    None => Ok(Results::Hash(len, self.launch_all(key, stream, span, work, Some(&one), None)?)),
                 }
             };
         }
@@ -456,16 +456,10 @@ impl DeviceCipher<'_> {
         if len == 0 {
             return Ok(Results::None);
         }
-        let Some(terms) = work.tag(len) else {
-            // SAFETY: as the caller promises.
-            return Ok(Results::Hash(len, unsafe { self.launch_all(key, stream, span, work, None) }?));
-        };
-        let mut result = self.device.tag_results.take()?;
-        // SAFETY: as the caller promises; the result's memory is live until the work is done.
-        unsafe {
-            result.fill_by_sum(stream, |at| self.launch_steps(key, stream, span, work, Sum { terms: &terms, at }))
-        }?;
-        Ok(Results::Terms(result))
+        let terms = work.tag(len);
+        // SAFETY: as the caller promises.
+        let memory = unsafe { self.launch_all(key, stream, span, work, None, terms.as_ref()) }?;
+        Ok(if terms.is_some() { Results::Sum(memory) } else { Results::Hash(len, memory) })
     }
 
     /// Puts a call that makes a tag on a stream, without waiting; the tag is written to `tag`, in memory as that of the data.
@@ -549,8 +543,8 @@ impl DeviceCipher<'_> {
         work.kernels().steps().try_for_each(launch)
     }
 
-    /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it
-    /// computes none.
+    /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory has the hash, or with its terms
+    /// the `tag`; zeros where none is computed.
     ///
     /// # Safety
     /// As [`put`](Self::put).
@@ -561,15 +555,19 @@ impl DeviceCipher<'_> {
         span: Span,
         work: &dyn Work,
         one: Option<&InOneLaunch<'_>>,
+        tag: Option<&Terms>,
     ) -> Result<HashMemory, Error> {
-        let mut memory = key.device().hash_memories.take()?;
+        let mut memory = key.device().hash_memories.take(tag.is_some())?;
         // SAFETY: as the caller promises; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {
-                let terms = Terms::of_hash();
+                let of_hash = Terms::of_hash();
                 let launched = match one {
-                    Some(one) => one.run(key.device(), stream, &Verdict::none(terms), hash),
-                    None => self.launch_steps(key, stream, span, work, Sum { terms: &terms, at: hash }),
+                    Some(one) => one.run(key.device(), stream, &Verdict::none(of_hash), hash),
+                    None => {
+                        let sum = Sum { terms: tag.unwrap_or(&of_hash), at: hash };
+                        self.launch_steps(key, stream, span, work, sum)
+                    }
                 };
                 launched
                     .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, work, hash))

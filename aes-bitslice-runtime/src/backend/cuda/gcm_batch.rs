@@ -87,27 +87,34 @@ impl Places {
         let [words, positions, first_messages, to_expected, to_aad] = memory.get_disjoint_mut(all).expect("apart");
         let (words, end) = words.split_at_mut(4 * MESSAGE_WORDS * count);
         end.copy_from_slice(words_of_end(self.runs).as_flattened());
-        let mut rest = first_messages.as_chunks_mut().0;
-        let are_described = !rest.is_empty();
+        let expected = batch.expected.unwrap_or_default();
+        let (mut tiles_left, mut expected_left) = (first_messages.as_chunks_mut().0, to_expected.as_chunks_mut().0);
+        let are_described = !tiles_left.is_empty();
         // The tiles that begin before the message with this number.
         let before = |n: usize| if are_described { (messages.runs_before(n) as usize).div_ceil(TILE) } else { 0 };
-        let tiles = (0..count).step_by(PART).map(|begin| {
-            let (first, end) = (before(begin), before(count.min(begin + PART)));
-            (first, rest.split_off_mut(..end - first).expect("as many tiles"))
+        let of_parts = (0..count).step_by(PART).map(|begin| {
+            let end = count.min(begin + PART);
+            let first = before(begin);
+            let tiles = tiles_left.split_off_mut(..before(end) - first).expect("as many tiles");
+            let tags = expected_left.split_off_mut(..expected_left.len().min(end - begin)).expect("there");
+            (first, tiles, tags)
         });
         describe(
             messages,
             |n| order.at(n) as u32,
             [words, positions],
-            tiles,
-            |n, message, (first, to)| {
+            of_parts,
+            |n, message, (first, to, tags)| {
                 if are_described {
                     let tiles = tiles_that_begin_in(message);
                     to[tiles.start - *first..tiles.end - *first].fill((n as u32).to_le_bytes());
                 }
+                if let Some(tag) = expected.get(n) {
+                    tags[n % PART] = *tag;
+                }
             },
         );
-        copy([(to_expected, batch.expected.unwrap_or_default().as_flattened()), (to_aad, aad)]);
+        copy([(to_aad, aad)]);
     }
 }
 

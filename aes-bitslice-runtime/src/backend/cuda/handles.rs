@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
 use cudarc::driver::{DriverError, result};
 use std::sync::Arc;
 
@@ -60,6 +60,15 @@ impl Event {
     pub(crate) fn wait(&self) -> Result<(), Error> {
         // SAFETY: the event is live.
         self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.raw) })
+    }
+
+    /// Whether that stream has reached it.
+    pub(crate) fn is_done(&self) -> Result<bool, Error> {
+        // SAFETY: the event is live.
+        match unsafe { sys::cuEventQuery(self.raw) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            asked => self.context.call("cuEventQuery", asked.result()).map(|()| true),
+        }
     }
 }
 

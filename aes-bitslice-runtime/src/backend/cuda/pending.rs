@@ -45,8 +45,10 @@ pub(crate) enum Results {
     None,
     /// The hash of this number of bytes.
     Hash(u64, HashMemory),
-    /// The terms that are a tag, or a verdict.
+    /// The terms that are a tag, or a verdict, of one launch.
     Terms(TagResult),
+    /// Those that are a tag, of several launches.
+    Sum(HashMemory),
     /// The results of a batch.
     Batch(BatchMemory),
 }
@@ -60,13 +62,15 @@ impl<O: Pass> Started<O> {
 
     /// Waits until the stream has reached its end, and returns the value.
     pub(crate) fn wait(self) -> Result<O::Output, Error> {
+        let of_terms = |terms| {
+            let none = || Error::WrongCall { operation: "an operation without a tag", call: "run" };
+            self.call.operation().of_terms(terms).ok_or_else(none)?
+        };
         let parts = match self.results {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
-            Results::Terms(result) => {
-                let none = || Error::WrongCall { operation: "an operation without a tag", call: "run" };
-                return self.call.operation().of_terms(result.read()?).ok_or_else(none)?;
-            }
+            Results::Terms(result) => return of_terms(result.read()?),
+            Results::Sum(memory) => return of_terms(memory.read()?),
             Results::Batch(memory) => vec![memory.read(|results| self.call.operation().part(0, results))?],
         };
         self.call.finish(parts)

@@ -95,7 +95,7 @@ impl Case {
         self.name == "CBC decryption"
     }
 
-    /// Whether a device leaves its tag, which is no secret, in pinned memory, if nobody asks for it, until that memory is used again.
+    /// Whether its tag, which is no secret, is left on the device, if nobody asks for it, until that memory is used again.
     pub fn leaves_its_tag(&self) -> bool {
         matches!(self.name, "GCM encryption" | "GMAC")
     }

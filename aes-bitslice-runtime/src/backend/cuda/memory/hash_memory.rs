@@ -1,5 +1,6 @@
-//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept
-//! from call to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
+//! 16 bytes of device memory for a hash, or for a tag, and the point of a stream after which it is there. They are kept from call to call,
+//! cleared, so that a call neither allocates nor clears anything on the caller's stream. A tag that nobody asks for is waited for by nobody,
+//! and cleared before its memory is used again; a hash is secret, and cleared when nobody asks for it any more.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::handles::{self, Event, Stream};
@@ -8,18 +9,30 @@ use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use std::sync::{Arc, Mutex};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number kept between calls.
 const KEPT: usize = 256;
 
+/// Of tags that nobody has asked for, as many are looked at, whether their calls are done, before more memory is allocated.
+const LOOKED_AT: usize = 4;
+
 /// The memory for hashes of a device that is kept between calls.
 pub(crate) struct HashMemories {
     context: Arc<Context>,
-    kept: Mutex<Vec<Memory>>,
+    all: Mutex<All>,
 }
 
-/// Memory for one hash, zeros between calls.
+#[derive(Default)]
+struct All {
+    /// Zeros that nothing writes to.
+    kept: Vec<Memory>,
+    /// Tags that nobody has asked for, in this order: their calls may be under way.
+    left: VecDeque<Memory>,
+}
+
+/// Memory for one hash.
 struct Memory {
     context: Arc<Context>,
     memory: handles::Memory,
@@ -28,12 +41,13 @@ struct Memory {
     stream: Stream,
 }
 
-/// Memory for the hash of one call. It goes back on drop, which waits for the call.
+/// Memory for the hash of one call. It goes back on drop, which waits for the call unless a tag is made there.
 pub(crate) struct HashMemory {
     memories: Arc<HashMemories>,
     /// Present until drop.
     memory: Option<Memory>,
     state: State,
+    is_tag: bool,
 }
 
 #[derive(PartialEq)]
@@ -49,14 +63,41 @@ enum State {
 impl HashMemories {
     /// The memory of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
-        Arc::new(Self { context, kept: Mutex::default() })
+        Arc::new(Self { context, all: Mutex::default() })
     }
 
-    /// Memory of zeros for a call. The context was entered on this thread.
-    pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
-        let kept = lock(&self.kept).pop();
-        let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
-        Ok(HashMemory { memories: self.clone(), memory, state: State::Cleared })
+    /// Memory of zeros for a call, which makes a tag there, or a hash. The context was entered on this thread.
+    pub(crate) fn take(self: &Arc<Self>, is_tag: bool) -> Result<HashMemory, Error> {
+        let memory = self.idle()?.map_or_else(|| Memory::new(&self.context), Ok)?;
+        Ok(HashMemory { memories: self.clone(), memory: Some(memory), state: State::Cleared, is_tag })
+    }
+
+    /// Memory of zeros, if there is any that is not in use.
+    fn idle(&self) -> Result<Option<Memory>, Error> {
+        let mut all = lock(&self.all);
+        if let Some(memory) = all.kept.pop() {
+            return Ok(Some(memory));
+        }
+        for _ in 0..all.left.len().min(LOOKED_AT) {
+            let oldest = all.left.pop_front().expect("as many as were counted");
+            if oldest.event.is_done().unwrap_or(false) && oldest.clear().is_ok() {
+                return Ok(Some(oldest));
+            }
+            all.left.push_back(oldest);
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for HashMemories {
+    fn drop(&mut self) {
+        let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for memory in all.left.drain(..) {
+            // An error cannot be handled here. Memory that a call may still write to is not freed.
+            if self.context.make_current().is_err() || memory.event.wait().and_then(|()| memory.clear()).is_err() {
+                std::mem::forget(memory);
+            }
+        }
     }
 }
 
@@ -65,7 +106,7 @@ impl HashMemory {
         self.memory.as_ref().expect("there until drop")
     }
 
-    /// Does work on a stream that adds a hash to the memory.
+    /// Does work on a stream that adds a hash, or the terms of a tag, to the memory.
     ///
     /// # Safety
     /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it.
@@ -102,13 +143,20 @@ impl Drop for HashMemory {
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         let cleared = match self.state {
             State::Cleared => true,
-            State::InUse if memory.context.make_current().is_ok() && memory.event.wait().is_ok() => {
+            // It may still be written to.
+            State::Lost => return std::mem::forget(memory),
+            State::InUse => {
+                let is_current = memory.context.make_current().is_ok();
+                if self.is_tag && is_current && !memory.event.is_done().unwrap_or(false) {
+                    return lock(&self.memories.all).left.push_back(memory);
+                }
+                if !is_current || memory.event.wait().is_err() {
+                    return std::mem::forget(memory);
+                }
                 memory.clear().is_ok()
             }
-            // It may still be written to.
-            State::InUse | State::Lost => return std::mem::forget(memory),
         };
-        let mut kept = lock(&self.memories.kept);
+        let kept = &mut lock(&self.memories.all).kept;
         if cleared && kept.len() < KEPT {
             kept.push(memory);
         }

@@ -1,15 +1,13 @@
-//! Pinned memory in which tags are found, each with the point of a stream after which the tag is there: one launch writes it there, several
-//! add it up in device memory, from where it is copied. The memory is kept from call to call. A tag that nobody asks for is waited for by
-//! nobody: it stays there until its memory is used again, once its call is done.
+//! Pinned memory into which kernels write tags, each with the point of a stream after which the tag is there. It is kept from call to call. A
+//! tag that nobody asks for is waited for by nobody: it stays there until its memory is used again, once its call is done.
 
 use crate::backend::cuda::context::Context;
-use crate::backend::cuda::handles::{self, Event, Stream};
+use crate::backend::cuda::handles::Event;
 use crate::backend::cuda::memory::pinned::{self, Pinned};
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
-use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUdeviceptr, CUresult, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -38,8 +36,6 @@ struct Memory {
     _pinned: Pinned,
     start: *mut u8,
     on_device: CUdeviceptr,
-    /// Device memory of as many results, in which several launches add up a tag.
-    sums: handles::Memory,
 }
 
 // SAFETY: each slot alone uses its bytes, through the pointer.
@@ -79,7 +75,7 @@ impl TagResults {
                 break;
             }
             let oldest = all.left.pop_front().expect("as many as were counted");
-            if oldest.is_done().unwrap_or(false) {
+            if oldest.event.is_done().unwrap_or(false) {
                 oldest.clear();
                 slot = Some(oldest);
             } else {
@@ -101,8 +97,7 @@ impl TagResults {
         let on_device = pinned::on_device(&pinned).ok_or_else(no_access)?;
         pinned.fill(NOTHING[0]);
         let start = pinned.as_mut_ptr();
-        let sums = handles::Memory::zeroed(&self.context, AT_A_TIME * HASH)?;
-        let memory = Arc::new(Memory { _pinned: pinned, start, on_device, sums });
+        let memory = Arc::new(Memory { _pinned: pinned, start, on_device });
         let slot = |number| {
             let event = Event::new(&self.context)?;
             Ok(Slot { context: self.context.clone(), memory: memory.clone(), number, event })
@@ -139,35 +134,6 @@ impl TagResult {
         worked
     }
 
-    /// Does work on a stream that adds the tag to zeros in device memory, from where it is copied. Nothing is left there.
-    ///
-    /// # Safety
-    /// As [`fill`](Self::fill).
-    pub(crate) unsafe fn fill_by_sum(
-        &mut self,
-        stream: CUstream,
-        work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let Slot { context, memory, number, .. } = self.slot();
-        let (context, to, sum) = (context.clone(), self.slot().start(), memory.sums.pointer + (HASH * number) as u64);
-        // SAFETY: 16 bytes of this slot, which are live until the work on the stream is done.
-        let clear = || context.call("cuMemsetD8Async", unsafe { result::memset_d8_async(sum, 0, HASH, stream) });
-        // SAFETY: likewise; nobody reads the copy before.
-        let copy = || context.call("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(&mut *to, sum, stream) });
-        let work = |_| {
-            clear()?;
-            let copied = work(sum).and_then(|()| copy());
-            // SAFETY: as the caller guarantees; the sum was waited for.
-            let cleared = clear().or_else(|error| unsafe {
-                context.wait_instead(stream, error)?;
-                Stream::new(&context)?.clear(sum, HASH)
-            });
-            copied.and(cleared)
-        };
-        // SAFETY: as the caller guarantees.
-        unsafe { self.fill(stream, work) }
-    }
-
     /// Waits for the tag.
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.results.context.enter()?;
@@ -186,7 +152,7 @@ impl Drop for TagResult {
         let is_done = self.is_under_way
             && slot.read() != NOTHING
             && self.results.context.make_current().is_ok()
-            && slot.is_done().unwrap_or(false);
+            && slot.event.is_done().unwrap_or(false);
         if is_done {
             slot.clear();
         }
@@ -214,15 +180,6 @@ impl Slot {
     fn clear(&self) {
         // SAFETY: these bytes are this slot's, and their call was waited for.
         unsafe { self.start().write_volatile(NOTHING) }
-    }
-
-    /// Whether the call that writes it is done.
-    fn is_done(&self) -> Result<bool, Error> {
-        // SAFETY: the event is live.
-        match unsafe { sys::cuEventQuery(self.event.raw) } {
-            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            asked => self.context.call("cuEventQuery", asked.result()).map(|()| true),
-        }
     }
 }
 
