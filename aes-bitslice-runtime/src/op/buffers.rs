@@ -31,9 +31,9 @@ impl Access {
 
 /// The host memory of one call. Input and output, where there are both, have the same length.
 ///
-/// A call takes anything that converts into this, such as slices, arrays, `Vec<u8>` and [`HostBuffer`](crate::HostBuffer): `&mut data` is both
-/// input and output, `(&input, &mut output)` is a separate input and output, `&input` is an input for an operation that only reads. An
-/// operation that only writes takes `&mut data`.
+/// A call takes anything that converts into this: references to slices, arrays, `Vec<u8>`, [`HostBuffer`](crate::HostBuffer), and whatever else
+/// has bytes by `AsRef` and `AsMut`. `&mut data` is both input and output, `(&input, &mut output)` is a separate input and output, and `&input`
+/// is an input for an operation that only reads. An operation that only writes takes `&mut data`.
 #[derive(Debug)]
 pub enum Buffers<'a> {
     /// The output replaces the input.
