@@ -116,7 +116,7 @@ impl HashKey {
         *self.product(&sum, &self.0.key)
     }
 
-    /// The powers of H^-1 with which [`times`](Self::times) multiplies; zeros if H is 0.
+    /// The powers of H^-1 with which [`times`](Self::times) multiplies, with H^-1 taken for 0 if H is 0.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn inverse_powers(&self) -> PowersByDigits {
         let mut first = self.inverse();

@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
-use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream, CUstreamCaptureMode};
 use cudarc::driver::{DriverError, result};
 use std::sync::Arc;
 
@@ -64,8 +64,18 @@ impl Event {
 
     /// Whether that stream has reached it.
     pub(crate) fn is_done(&self) -> Result<bool, Error> {
-        // SAFETY: the event is live.
-        match unsafe { sys::cuEventQuery(self.raw) } {
+        // Querying an event would invalidate a graph that is captured meanwhile, from another stream or by another thread, except in a
+        // thread that declares that it has nothing to do with such captures.
+        let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is to a live value, which receives the previous mode; the event is live.
+        let asked = unsafe {
+            let exchanged = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
+            self.context.call("cuThreadExchangeStreamCaptureMode", exchanged.result())?;
+            let asked = sys::cuEventQuery(self.raw);
+            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
+            asked
+        };
+        match asked {
             CUresult::CUDA_ERROR_NOT_READY => Ok(false),
             asked => self.context.call("cuEventQuery", asked.result()).map(|()| true),
         }

@@ -34,7 +34,7 @@ pub(crate) type Later<V> = Box<dyn FnOnce() -> Result<V, Error> + Send + UnwindS
 /// A pass that is on a stream.
 pub(crate) struct Started<O: Pass> {
     pub(crate) call: Call<O>,
-    /// The key of the call, where it has its own: work on the stream reads its tables. It is dropped first, and waits for that work.
+    /// The key of the call, where it has its own: work on the stream reads its tables. Dropping it waits for that work, before the results are dropped.
     pub(crate) _own: Option<DeviceKey>,
     pub(crate) results: Results,
 }

@@ -95,9 +95,14 @@ impl Case {
         self.name == "CBC decryption"
     }
 
-    /// Whether its tag, which is no secret, is left on the device, if nobody asks for it, until that memory is used again.
-    pub fn leaves_its_tag(&self) -> bool {
-        matches!(self.name, "GCM encryption" | "GMAC")
+    /// Whether its tag, which is no secret, is left on the device, if nobody asks for it, until that memory is used again: a tag of several
+    /// launches, or one of a launch that is not done when it is dropped.
+    pub fn leaves_its_tag(&self, in_one_launch: bool, is_done: bool) -> bool {
+        match self.name {
+            "GMAC" | "XAES-256-GCM encryption" => true,
+            "GCM encryption" => !in_one_launch || !is_done,
+            _ => false,
+        }
     }
 
     /// Whether it allocates device memory through cudarc, not through the driver.

@@ -10,7 +10,7 @@ use crate::backend::cuda::handles::{Event, Stream};
 use crate::base::error::Error;
 use crate::base::lock::lock;
 use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUstream};
+use cudarc::driver::sys::CUstream;
 use std::sync::{Arc, Mutex};
 
 /// The number of side streams kept between calls.
@@ -33,18 +33,7 @@ impl SideStream {
 
     /// Whether everything that it was used for is done. An error does not belong to this call: the stream is just not taken.
     fn is_idle(&self) -> bool {
-        // Querying an event would invalidate a graph that is captured meanwhile, from another stream or by another thread, except in a
-        // thread that declares that it has nothing to do with such captures.
-        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is to a live value, which receives the previous mode; the event is alive.
-        unsafe {
-            if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
-                return false;
-            }
-            let done = result::event::query(self.joined.raw);
-            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
-            done.is_ok()
-        }
+        self.joined.is_done().unwrap_or(false)
     }
 }
 

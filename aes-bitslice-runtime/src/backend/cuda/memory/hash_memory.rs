@@ -12,7 +12,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number kept between calls.
+/// The maximum number kept between calls, and of tags that nobody has asked for.
 const KEPT: usize = 256;
 
 /// Of tags that nobody has asked for, as many are looked at, whether their calls are done, before more memory is allocated.
@@ -28,7 +28,7 @@ pub(crate) struct HashMemories {
 struct All {
     /// Zeros that nothing writes to.
     kept: Vec<Memory>,
-    /// Tags that nobody has asked for, in this order: their calls may be under way.
+    /// Tags that nobody has asked for, [`KEPT`] at most: their calls may be under way.
     left: VecDeque<Memory>,
 }
 
@@ -41,7 +41,7 @@ struct Memory {
     stream: Stream,
 }
 
-/// Memory for the hash of one call. It goes back on drop, which waits for the call unless a tag is made there.
+/// Memory for the hash of one call. It goes back on drop, which waits for the call unless a tag is made there, and few are left by others.
 pub(crate) struct HashMemory {
     memories: Arc<HashMemories>,
     /// Present until drop.
@@ -68,24 +68,25 @@ impl HashMemories {
 
     /// Memory of zeros for a call, which makes a tag there, or a hash. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>, is_tag: bool) -> Result<HashMemory, Error> {
-        let memory = self.idle()?.map_or_else(|| Memory::new(&self.context), Ok)?;
+        let memory = self.idle().map_or_else(|| Memory::new(&self.context), Ok)?;
         Ok(HashMemory { memories: self.clone(), memory: Some(memory), state: State::Cleared, is_tag })
     }
 
     /// Memory of zeros, if there is any that is not in use.
-    fn idle(&self) -> Result<Option<Memory>, Error> {
+    fn idle(&self) -> Option<Memory> {
         let mut all = lock(&self.all);
-        if let Some(memory) = all.kept.pop() {
-            return Ok(Some(memory));
+        let kept = all.kept.pop();
+        if kept.is_some() {
+            return kept;
         }
-        for _ in 0..all.left.len().min(LOOKED_AT) {
-            let oldest = all.left.pop_front().expect("as many as were counted");
-            if oldest.event.is_done().unwrap_or(false) && oldest.clear().is_ok() {
-                return Ok(Some(oldest));
-            }
-            all.left.push_back(oldest);
-        }
-        Ok(None)
+        let looked_at = all.left.len().min(LOOKED_AT);
+        let mut some: Vec<Memory> = all.left.drain(..looked_at).collect();
+        // Other calls go on while the driver is asked.
+        drop(all);
+        let is_idle = |memory: &Memory| memory.event.is_done().unwrap_or(false) && memory.clear().is_ok();
+        let found = some.iter().position(is_idle).map(|n| some.remove(n));
+        lock(&self.all).left.extend(some);
+        found
     }
 }
 
@@ -94,8 +95,10 @@ impl Drop for HashMemories {
         let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
         for memory in all.left.drain(..) {
             // An error cannot be handled here. Memory that a call may still write to is not freed.
-            if self.context.make_current().is_err() || memory.event.wait().and_then(|()| memory.clear()).is_err() {
+            if self.context.make_current().is_err() || memory.event.wait().is_err() {
                 std::mem::forget(memory);
+            } else {
+                let _ = memory.clear();
             }
         }
     }
@@ -130,6 +133,8 @@ impl HashMemory {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
         self.memory().event.wait()?;
+        // It was asked for: if it cannot be read, it is cleared all the same.
+        self.is_tag = false;
         self.memory().read(&mut hash)?;
         self.memory().clear()?;
         self.state = State::Cleared;
@@ -146,11 +151,13 @@ impl Drop for HashMemory {
             // It may still be written to.
             State::Lost => return std::mem::forget(memory),
             State::InUse => {
-                let is_current = memory.context.make_current().is_ok();
-                if self.is_tag && is_current && !memory.event.is_done().unwrap_or(false) {
-                    return lock(&self.memories.all).left.push_back(memory);
+                if self.is_tag {
+                    let left = &mut lock(&self.memories.all).left;
+                    if left.len() < KEPT {
+                        return left.push_back(memory);
+                    }
                 }
-                if !is_current || memory.event.wait().is_err() {
+                if memory.context.make_current().is_err() || memory.event.wait().is_err() {
                     return std::mem::forget(memory);
                 }
                 memory.clear().is_ok()
