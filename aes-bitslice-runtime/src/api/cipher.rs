@@ -230,7 +230,8 @@ impl Place for InHostMemory<'_, '_> {
         let (data, bytes) = data.checked(&composition)?;
         call::check(cipher, &composition, bytes)?;
         let cpu = cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: C::NAME })?;
-        let derived = composition.derive(cpu)?;
+        // What it leaves on the stack would be moved to the heap, between the fields of what is made below.
+        let derived = cpu.scrubbed(|| composition.derive(cpu))?;
         let OwnKey { key, cpu } = derived.as_ref().clone();
         let own = if on_cpu {
             Cipher::new(cipher.engine.clone(), cpu.clone().into(), Some(cpu))
