@@ -12,9 +12,9 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it; for a batch, once the
 /// results were then copied to the host, which the stream does not wait for.
 ///
-/// Dropping a tag waits for nothing, nor does dropping a verdict of one launch. Dropping any other value waits for that point of the stream,
-/// and so does dropping the value of a call that had a key of its own. Until then it keeps the keys of [`Jobs`](crate::Jobs) and
-/// [`GcmJobs`](crate::GcmJobs), which are wiped when it is dropped.
+/// Dropping a tag waits for nothing, nor does dropping a verdict of one launch, unless hundreds of dropped tags are still to be made. Dropping
+/// any other value waits for that point of the stream, and so does dropping the value of a call that had a key of its own. Until then it
+/// keeps the keys of [`Jobs`](crate::Jobs) and [`GcmJobs`](crate::GcmJobs), which are wiped when it is dropped.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
 
