@@ -148,14 +148,15 @@ fn every_stored_kernel() {
     });
 }
 
-/// Ciphertext stealing in XTS is proved of stretches: by turns one for each kernel, with one warp and key length; or all, for the first warp.
-#[test]
-fn stolen_ciphertext() {
+/// Ciphertext stealing in XTS is proved of the stretches for which this is true: by turns one for each kernel, with one warp and key length; or all,
+/// for the first warp.
+fn prove_stretches(which: impl Fn(&(Place, Ends)) -> bool) {
     let kernels = kernels();
     let mut chosen = vec![];
     let of_xts = kernels.iter().filter(|(manifest, _)| manifest.mode().is_ok_and(Mode::has_tweaks));
-    for (n, (manifest, ptx)) in of_xts.enumerate() {
-        let (all, warps) = (stretches(), manifest.threads as usize / 32);
+    let all: Vec<_> = stretches().into_iter().filter(which).collect();
+    for (n, (manifest, ptx)) in of_xts.filter(|(manifest, _)| proves(&manifest.kernel)).enumerate() {
+        let warps = manifest.threads as usize / 32;
         let (turn, step) = (turn() + 5 * n, if is_set(PROOFS) { 1 } else { all.len() });
         let sampled = all.iter().cycle().skip(101 * turn % all.len()).step_by(step).take(all.len() / step);
         for (n, &(place, ends)) in sampled.enumerate() {
@@ -165,13 +166,35 @@ fn stolen_ciphertext() {
             chosen.push((manifest, ptx, Case { entry: Entry::Bytes, key_bits, warps, warp, carries, place, ends }));
         }
     }
-    assert!(chosen.len() > 1);
+    assert!(!chosen.is_empty(), "no kernel is named as {PROOFS} says");
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         // By words, where all addresses may be multiples of 4, and by bytes.
         let ends = case.ends.unwrap();
         assert_eq!(proved.tiles, ends.tiles * if ends.ragged.is_multiple_of(4) { 2 } else { 1 }, "{case:?}");
     });
+}
+
+/// Whether a stretch is of units of 17 bytes, of which the list has every stretch.
+fn is_of_17_bytes((place, ends): &(Place, Ends)) -> bool {
+    (place.blocks, ends.ragged) == (1, 1)
+}
+
+/// Of units of 17 bytes, every launch.
+#[test]
+fn stolen_from_units_of_17_bytes() {
+    let of_17 = stretches().iter().filter(|stretch| is_of_17_bytes(stretch)).count();
+    assert_eq!(
+        of_17,
+        2 * 256 + 1,
+        "stretches that end the data with 1 to 256 blocks, and 0 or 1 bytes more; or do not"
+    );
+    prove_stretches(is_of_17_bytes);
+}
+
+#[test]
+fn stolen_from_other_units() {
+    prove_stretches(|stretch| !is_of_17_bytes(stretch));
 }
 
 /// A fault: what it is, the statement (its opcode, how it ends, and which of those it is, from the end if below 0), the part of it that

@@ -6,6 +6,7 @@ use crate::proof::order::Barriers;
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,12 +59,14 @@ struct Products {
     written: HashMap<usize, Value>,
 }
 
+/// The state of a thread. Copies share their registers until one of them writes to these: of a launch that is copied, most threads stay where they
+/// are.
 #[derive(Clone)]
 pub(crate) struct Thread {
     pub index: usize,
-    registers: Vec<Option<Value>>,
+    registers: Rc<Vec<Option<Value>>>,
     /// The step at which each was written last.
-    written_at: Vec<usize>,
+    written_at: Rc<Vec<usize>>,
     /// The step of the last fence between registers and products of matrices, once there was one.
     fenced_at: Option<usize>,
     /// Products of a warpgroup that are not committed yet, and those that are.
@@ -95,8 +98,8 @@ impl Thread {
     pub(crate) fn new(index: usize, registers: usize) -> Self {
         Self {
             index,
-            registers: vec![None; registers],
-            written_at: vec![0; registers],
+            registers: Rc::new(vec![None; registers]),
+            written_at: Rc::new(vec![0; registers]),
             fenced_at: None,
             products: Default::default(),
             next: 0,
@@ -125,7 +128,7 @@ impl Thread {
     /// Puts another number of 32 or 64 bits in place of one, in those of these registers that hold this, or what differs from this by a known
     /// number.
     pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form, bits: u32) {
-        for (n, register) in self.registers.iter_mut().enumerate() {
+        for (n, register) in Rc::make_mut(&mut self.registers).iter_mut().enumerate() {
             if let Some(value) = register.as_mut().filter(|_| registers(n)) {
                 value.replace(number, instead, bits);
             }
@@ -163,7 +166,7 @@ impl Thread {
             if !self.products.iter().any(|products| products.written.contains_key(&register)) {
                 self.is_ready(register)?;
             }
-            self.registers[register] = None;
+            Rc::make_mut(&mut self.registers)[register] = None;
             self.products[0].written.insert(register, value);
         }
         Ok(())
@@ -180,7 +183,7 @@ impl Thread {
     pub(crate) fn wait_for_products(&mut self) {
         for (register, value) in std::mem::take(&mut self.products[1]).written {
             if !self.products[0].written.contains_key(&register) {
-                (self.registers[register], self.written_at[register]) = (Some(value), self.steps);
+                self.put(register, value);
             }
         }
     }
@@ -190,9 +193,15 @@ impl Thread {
         self.products.iter().all(|products| products.written.is_empty())
     }
 
+    fn put(&mut self, register: usize, value: Value) {
+        Rc::make_mut(&mut self.registers)[register] = Some(value);
+        Rc::make_mut(&mut self.written_at)[register] = self.steps;
+    }
+
     /// Forgets registers.
     pub(crate) fn forget(&mut self, registers: impl IntoIterator<Item = usize>) {
-        registers.into_iter().for_each(|register| self.registers[register] = None);
+        let forgotten = Rc::make_mut(&mut self.registers);
+        registers.into_iter().for_each(|register| forgotten[register] = None);
     }
 
     /// The conditions of the regions that it is in.
@@ -209,7 +218,7 @@ impl Thread {
                 if self.products.iter().any(uses) {
                     return Err("a register that a product of matrices uses, which was not waited for".into());
                 }
-                (self.registers[*register], self.written_at[*register]) = (Some(value), self.steps);
+                self.put(*register, value);
             }
             Operand::Several(several) => {
                 if let Some(first) = several.first() {
@@ -217,7 +226,7 @@ impl Thread {
                 }
                 for predicate in several.iter().skip(1) {
                     if let Operand::Register(register) = predicate {
-                        self.registers[*register] = None;
+                        self.forget([*register]);
                     }
                 }
             }
