@@ -190,6 +190,20 @@ impl Input {
     }
 }
 
+/// Reads until `data` is full or there is no more.
+pub fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < data.len() {
+        match source.read(&mut data[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
 /// How many bytes a file has, if known beforehand: files in /proc have some, but their length is 0.
 pub fn length(metadata: &Metadata) -> Option<u64> {
     (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
@@ -219,6 +233,18 @@ mod tests {
         assert!(length_of("Cargo.toml").is_some_and(|length| length > 0));
         for unknown in ["/proc/version", "/dev/null", "."] {
             assert_eq!(length_of(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_file_that_was_never_written_has_a_length() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(100).unwrap();
+        let mut input = Input::open(Some(file.path())).unwrap();
+        assert_eq!(input.length, Some(100));
+        for (range, length, left) in [(10..70, 100, (10, Some(60), 30)), (5..6, 60, (15, Some(1), 84))] {
+            input.narrow(range, length);
+            assert_eq!((input.start, input.length, input.rest), left);
         }
     }
 }

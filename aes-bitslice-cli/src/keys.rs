@@ -1,6 +1,6 @@
 //! Where a key comes from: a file, standard input or an environment variable. Every copy made here is wiped.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use aes_bitslice_runtime::{Key, Keys};
@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
+use crate::input::read_up_to;
 use crate::{standard, text};
 
 /// The longest possible key file: 128 hexadecimal digits and a line end of two bytes.
@@ -90,15 +91,7 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     }
     // One byte more than a key can have shows that a file is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);
-    let mut length = 0;
-    while length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(refuse(&error.to_string())),
-        }
-    }
+    let length = read_up_to(&mut file, &mut buffer[..]).map_err(|error| refuse(&error.to_string()))?;
     let bytes = &buffer[..length];
     let is_long = length > LIMIT;
     if format == KeyFormat::Hex
@@ -222,5 +215,25 @@ mod tests {
                 assert_eq!(name(Path::new(path)), format!("key file `{path}`"));
             }
         }
+    }
+
+    #[test]
+    fn the_name_of_a_variable_is_shown() {
+        assert_eq!(variable_name("MY_KEY_2"), "the environment variable `MY_KEY_2` of --key-env");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_key_file_is_read_to_its_end() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let read = |path: &Path| from_file(path, KeyKind::Xts, KeyFormat::Hex, true);
+        for (end, fits) in [("", true), ("\n", true), ("\r\n", true), ("\r\n\n", false), ("\n\n", false), ("0", false)]
+        {
+            std::fs::write(file.path(), ["01".repeat(32), "23".repeat(32), end.into()].concat()).unwrap();
+            assert_eq!(read(file.path()).is_ok(), fits, "{end:?}");
+        }
+        // Nothing is at its beginning.
+        let error = read(Path::new("/proc/self/mem")).err().unwrap();
+        assert!(error.message().contains("Input/output error"), "{}", error.message());
     }
 }

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::positional::read_exact_at;
 use crate::chunk::{BLOCK, Chunk, Cut};
 use crate::error::{Error, Exit, Result};
-use crate::input::Input;
+use crate::input::{Input, read_up_to};
 
 /// An input in chunks, or what takes its place if nothing is read.
 pub struct Source {
@@ -154,20 +154,6 @@ fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Cursor<Vec<u8>>) ->
     Ok((length, is_empty(ahead)))
 }
 
-/// Reads until `data` is full or there is no more.
-fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < data.len() {
-        match source.read(&mut data[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,17 +166,24 @@ mod tests {
         Memory::new(engine, chunk_bytes, Gate::default())
     }
 
-    /// Yields at most three bytes a read, like a slow pipe, and is interrupted before each.
-    struct Dribble<'a>(&'a [u8], bool);
+    /// Yields at most three bytes a read, like a slow pipe, and is interrupted before each. Like a terminal, it would wait for more if it
+    /// were read after its end.
+    struct Dribble<'a> {
+        bytes: &'a [u8],
+        is_interrupted: bool,
+        has_ended: bool,
+    }
 
     impl Read for Dribble<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.1 = !self.1;
-            if self.1 {
+            assert!(!self.has_ended && !buffer.is_empty());
+            self.is_interrupted = !self.is_interrupted;
+            if self.is_interrupted {
                 return Err(ErrorKind::Interrupted.into());
             }
             let length = buffer.len().min(3);
-            self.0.read(&mut buffer[..length])
+            self.has_ended = self.bytes.is_empty();
+            self.bytes.read(&mut buffer[..length])
         }
     }
 
@@ -200,7 +193,8 @@ mod tests {
         for (length, read) in
             (0..=100).flat_map(|length| [(length, 0), (length, length.min(1)), (length, length.min(40))])
         {
-            let (mut source, mut ahead) = (Dribble(&stream[read..length], false), Cursor::new(stream[..read].to_vec()));
+            let mut source = Dribble { bytes: &stream[read..length], is_interrupted: false, has_ended: false };
+            let mut ahead = Cursor::new(stream[..read].to_vec());
             let mut chunks: Vec<Vec<u8>> = Vec::new();
             loop {
                 let mut data = [9; 16];
