@@ -91,6 +91,9 @@ mod tests {
         let Baked { files, mode, key_bits } = Baked::read(&path);
         assert_eq!(files, in_folder(["renamed.json", "kernel.cl"]));
         assert_eq!((mode, key_bits), (Some(Mode::Ctr), Some(KeyBits::Aes128)));
+        // Larger than any manifest is.
+        fs::write(&path, manifest("kernel").to_json() + &" ".repeat(1 << 20)).unwrap();
+        assert_eq!(Baked::read(&path).mode, None);
     }
 
     /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.

@@ -167,4 +167,16 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn the_first_gpu_is_the_one_that_is_named_first() {
+        for (backend, device, first) in [
+            (Backend::Auto, Some(Devices::These(vec![2, 1])), 2),
+            (Backend::Cuda { ordinal: 3 }, None, 3),
+            (Backend::CudaAll, Some(Devices::All), 0),
+            (Backend::Auto, None, 0),
+        ] {
+            assert_eq!(first_gpu(&EngineArgs { device, ..args(backend) }), first);
+        }
+    }
 }

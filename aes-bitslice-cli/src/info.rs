@@ -312,11 +312,11 @@ mod tests {
     #[test]
     fn long_lines_are_wrapped_below_their_column() {
         let words = "wo-rd ".repeat(30);
-        let text = format!("short\n\n  name   {words}\n  {words}\n{}\n", "x".repeat(100));
+        let text = format!("short\n\n  name   {words}\n   {words}\n{}\n", "x".repeat(100));
         let shown = wrapped(&text);
         assert!(shown.lines().all(|line| line.len() <= WIDTH || line.starts_with('x')), "{shown}");
         assert!(shown.starts_with("short\n\n  name   wo-rd ") && shown.contains("\n         wo-rd "), "{shown}");
-        assert!(shown.contains("\n    wo-rd ") && shown.split_whitespace().eq(text.split_whitespace()), "{shown}");
+        assert!(shown.contains("\n     wo-rd ") && shown.split_whitespace().eq(text.split_whitespace()), "{shown}");
     }
 
     #[test]

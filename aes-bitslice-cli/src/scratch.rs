@@ -108,3 +108,17 @@ pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_is_no_longer_known_and_others_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let [gone, other] = [(); 2].map(|()| Scratch::create(folder.path(), 0o600).unwrap());
+        let paths = [&gone, &other].map(|scratch| scratch.file.path().to_path_buf());
+        drop(gone);
+        assert_eq!(paths.map(|path| pending().contains(&path)), [false, true]);
+    }
+}

@@ -223,3 +223,74 @@ pub fn explain(name: &str, error: SealError) -> Error {
         _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_runtime::{Backend, Engine, Key};
+    use aes_bitslice_seal::{PassphraseCost, Secret};
+
+    /// What is sealed in one chunk is as long as expected, and so is what comes out of that.
+    #[test]
+    fn lengths_are_known_beforehand() {
+        let (engine, key) = (Engine::open(Backend::Cpu).unwrap(), Key::new(&[7; 32]).unwrap());
+        let sealing = Sealing::new(&engine, Secret::Key(&key), PassphraseCost::default()).unwrap();
+        let opening = Opening::new(&engine, Secret::Key(&key), sealing.header()).unwrap();
+        let (seal, open) = (Segments::to_seal(sealing, None), Segments::to_open(opening, None, None));
+        for length in [0, 1, 100_000] {
+            let mut memory = vec![7; seal.memory(Some(length))];
+            let chunk = Chunk { index: 0, offset: 0, length: length as usize, to: 0, before: None, last: true };
+            let sealed = seal.apply(&chunk, None, &mut memory, "it").unwrap().len() as u64;
+            assert_eq!((seal.longest_output(length), open.longest_output(sealed)), (Some(sealed), Some(length)));
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_each_error() {
+        let of_engine = || Key::new(&[7; 5]).err().unwrap();
+        let range = SealError::Range { start: 1, end: Some(2), len: 0 };
+        for (error, exit, message) in [
+            (SealError::Io(io::Error::other("why")), Exit::InputOutput, "cannot read it: why"),
+            (SealError::Engine(of_engine()), Exit::Key, &of_engine().to_string()),
+            (
+                SealError::KeyLength(128),
+                Exit::Key,
+                "a key of 256 bits (32 bytes) is needed here, and this one has 128 bits",
+            ),
+            (SealError::WrongKey, Exit::Key, "it: wrong key: the file was sealed with another"),
+            (
+                SealError::NeedsPassphrase,
+                Exit::Key,
+                "it: the file was sealed with a passphrase: a key does not open it; use --passphrase or --passphrase-file",
+            ),
+            (
+                SealError::NeedsKey,
+                Exit::Key,
+                "it: the file was sealed with a key: a passphrase does not open it; use --key-file or --key-env",
+            ),
+            (
+                SealError::LikeTink,
+                Exit::Failure,
+                "it: this is not a sealed file; it may be a Tink stream; if it is, add --format tink",
+            ),
+            (
+                SealError::Sealed,
+                Exit::Failure,
+                "it: this is a sealed file, and not a Tink stream alone; leave --format tink out",
+            ),
+            (
+                SealError::NotSealed,
+                Exit::Failure,
+                "it: this is not a sealed file, or its first bytes are damaged; `decrypt` is for what `encrypt` made",
+            ),
+            (SealError::Thread(io::Error::other("why")), Exit::Failure, "cannot start a thread: why"),
+            (SealError::CutOff("why"), Exit::Failure, "it: the stream is damaged (why)"),
+            (range, Exit::Usage, "it: the message has 0 bytes: there is no range 1..2 in it"),
+        ] {
+            let explained = explain("it", error);
+            assert_eq!((explained.exit(), explained.message()), (exit, message));
+        }
+        let of_keyset = explain("it", SealError::NoKeyOpens);
+        assert!(of_keyset.exit() == Exit::Key && of_keyset.message().starts_with("it: no key of the keyset opens"));
+    }
+}

@@ -184,7 +184,7 @@ pub fn in_hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modes::table::{CTR, XTS};
+    use crate::modes::table::{CTR, ECB, XTS};
     use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key, Xts};
 
     /// A chunk beyond 4 GiB of its stream.
@@ -204,6 +204,26 @@ mod tests {
             let mut memory = [9; 64];
             assert_eq!(keyed.apply(&chunk, None, &mut memory, "it").unwrap(), 0..64);
             assert_eq!(memory, expected, "{}", mode.name);
+        }
+    }
+
+    #[test]
+    fn the_length_of_an_output_is_known_but_for_its_padding() {
+        let cipher = Engine::open(Backend::Cpu).unwrap().cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
+        let (encrypt, decrypt) = (Direction::Encrypt, Direction::Decrypt);
+        for (padded, direction, length, shortest, longest) in [
+            (true, encrypt, 0, 16, 16),
+            (true, encrypt, 47, 48, 48),
+            (true, encrypt, 48, 64, 64),
+            (true, decrypt, 48, 32, 48),
+            (true, decrypt, 0, 0, 0),
+            (false, encrypt, 48, 48, 48),
+            (false, decrypt, 48, 48, 48),
+        ] {
+            let mut method = Method::encryption(&ECB);
+            (method.padded, method.direction) = (padded, direction);
+            let keyed = Transform::writing(&method, [0; 16], 0).with(cipher.clone());
+            assert_eq!((keyed.shortest_output(length), keyed.longest_output(length)), (Some(shortest), Some(longest)));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{Folder, IV, PROGRAM, bytes, message, names, program, said, strace, wait_for};
+use common::{Folder, IV, PROGRAM, bytes, message, names, program, said, strace, wait_for, wait_to_end};
 
 const ENCRYPT: [&str; 9] = ["encrypt", "--mode", "ctr", "--backend", "cpu", "--key-env", "KEY", "--iv", IV];
 
@@ -51,6 +51,21 @@ fn what_cannot_be_synced_is_not_and_what_fails_to_be_is_an_error() {
         let output = without(calls, error, "in", &folder).unwrap().output().unwrap();
         assert_eq!((output.status.code(), names(&folder)), (Some(4), vec!["in".to_string()]), "{error}");
     }
+}
+
+/// A long stream is synced on the way, and does not wait for its end to tell that this failed.
+#[test]
+fn a_failure_to_sync_is_told_while_there_is_more_to_come() {
+    let folder = Folder::new();
+    let Some(mut command) = without("fdatasync", "EIO", "", &folder) else { return };
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // It may end before it has read all of that.
+    let _ = stdin.write_all(&vec![0; 66 << 20]);
+    wait_to_end(&mut child);
+    let output = child.wait_with_output().unwrap();
+    assert!(said(&output).contains("Input/output error"), "{output:?}");
+    assert_eq!((output.status.code(), names(&folder)), (Some(4), Vec::new()));
 }
 
 /// Neither can a file be renamed unless another is there, nor linked. Linux has this error for missing links.

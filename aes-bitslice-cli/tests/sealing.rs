@@ -169,6 +169,17 @@ fn a_passphrase_file_that_is_no_plain_text_is_refused() {
 
 /// By whatever name it is called.
 #[test]
+fn a_file_of_a_secret_has_at_most_1_mib() {
+    let folder = folder(100);
+    let words = |length: usize| folder.write("large", [&b"correct horse\n"[..], &vec![b' '; length - 14]].concat());
+    words(1 << 20);
+    succeed(&folder, "seal -q --passphrase-file large -o sealed data");
+    succeed(&folder, "open -q --passphrase-file words -o opened sealed");
+    words((1 << 20) + 1);
+    assert!(fail(&folder, "seal -q --passphrase-file large -o other data", 3).contains("too large"));
+}
+
+#[test]
 fn standard_input_is_not_both_secret_and_data() {
     let folder = folder(100);
     for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
@@ -230,10 +241,12 @@ fn what_the_data_is_sealed_with_is_not_replaced() {
         assert!(folder.read(file) == before, "{arguments}");
     }
     // As standard output, too.
-    let mut command = command(&folder, "seal -k key data");
-    let output =
-        command.stdout(fs::OpenOptions::new().append(true).open(folder.join("key")).unwrap()).output().unwrap();
-    assert_eq!((output.status.code(), fs::read_to_string(folder.join("key")).unwrap().as_str()), (Some(4), KEY));
+    for arguments in ["seal -k key data", "seal -k key -o - data"] {
+        let mut command = command(&folder, arguments);
+        let output =
+            command.stdout(fs::OpenOptions::new().append(true).open(folder.join("key")).unwrap()).output().unwrap();
+        assert_eq!((output.status.code(), fs::read_to_string(folder.join("key")).unwrap().as_str()), (Some(4), KEY));
+    }
 }
 
 /// Some users put the secret where its file belongs.
@@ -445,7 +458,17 @@ fn chunks_of_any_number_of_segments() {
             assert!(folder.read("opened") == data, "{len} bytes, {way}");
             let opened = common::bytes(command(&folder, &format!("open {options}")), &of_library);
             assert!(opened == data, "{len} bytes, {way}");
-            let edges = [0, 1, whole - 40, whole - 39, 3 * whole - 41, 3 * whole - 40, 6 * whole - 40, len];
+            let edges = [
+                0,
+                1,
+                whole - 40,
+                whole - 39,
+                3 * whole - 41,
+                3 * whole - 40,
+                6 * whole - 40,
+                len.saturating_sub(1),
+                len,
+            ];
             let edges: Vec<_> = edges.into_iter().filter(|edge| *edge <= len).collect();
             for (n, start) in edges.iter().enumerate() {
                 let end = edges[edges.len() - 1 - n / 2].max(*start);

@@ -239,6 +239,31 @@ mod tests {
         assert!(written == data);
     }
 
+    /// What is allocated in several steps can be written to its end, is no longer than it should be, and is no longer mapped afterwards.
+    #[test]
+    fn the_last_step_ends_where_the_file_does() {
+        use std::os::unix::fs::MetadataExt;
+        let Some(file) = file_in_memory() else { return };
+        let mapped = Mapped::new(Arc::new(file.try_clone().unwrap()), STEP + 1);
+        assert!(mapped.write_all_at(&[1], STEP).unwrap());
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), STEP + 1);
+        let is_mapped =
+            || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&format!(" {} ", metadata.ino()));
+        assert!(is_mapped());
+        drop(mapped);
+        assert!(!is_mapped());
+    }
+
+    /// Most of it is not allocated by then.
+    #[test]
+    fn what_is_finished_grows_no_longer() {
+        let Some(file) = file_in_memory() else { return };
+        let mapped = Mapped::new(Arc::new(file), 8 * STEP);
+        mapped.finish();
+        assert!(!mapped.shared.lock().is_growing);
+    }
+
     #[test]
     fn what_is_cancelled_is_to_be_written_otherwise() {
         let Some(file) = file_in_memory() else { return };

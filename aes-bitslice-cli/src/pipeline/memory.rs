@@ -57,3 +57,31 @@ impl Drop for Memory {
         self.buffer = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_runtime::Backend;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn no_call_begins_behind_a_closed_gate() {
+        let (engine, gate) = (Engine::open(Backend::Cpu).unwrap(), Gate::default());
+        let [mut new, mut used] = [(); 2].map(|()| Memory::new(engine.clone(), 16, gate.clone()));
+        used.get().unwrap();
+        gate.close();
+        let (tell, told) = mpsc::channel();
+        // These threads are blocked until the process ends.
+        let calls: [Box<dyn FnOnce() + Send>; 2] = [Box::new(move || _ = new.get()), Box::new(move || drop(used))];
+        for call in calls {
+            let tell = tell.clone();
+            thread::spawn(move || {
+                call();
+                _ = tell.send(());
+            });
+        }
+        assert!(told.recv_timeout(Duration::from_millis(100)).is_err());
+    }
+}

@@ -128,4 +128,35 @@ mod tests {
         read_exact_at(&output.writer().unwrap(), &mut found, 6 + FAR).unwrap();
         assert_eq!(found, *b"the chunk itself");
     }
+
+    /// It was allocated for more than was written.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mapped_file_ends_where_its_data_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target::check(Some(&folder.path().join("new")), None, Options::default()).unwrap();
+        let output = target.open().unwrap();
+        let sink = Sink::new(&output, b"header", Some(32)).unwrap();
+        let chunk = Chunk { index: 0, offset: 0, length: 16, to: 0, before: None, last: true };
+        assert!(sink.write(&chunk, &[7; 16]).unwrap());
+        let file = output.writer().unwrap();
+        file.set_len(6 + 32).unwrap();
+        sink.finish(16).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 6 + 16);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_waits_to_write_is_woken() {
+        let target = Target::check(Some(std::path::Path::new("/dev/null")), None, Options::default()).unwrap();
+        let sink = Arc::new(Sink::new(&target.open().unwrap(), &[], None).unwrap());
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiting = sink.clone();
+        std::thread::spawn(move || {
+            let chunk = Chunk { index: 1, offset: 16, length: 16, to: 16, before: None, last: true };
+            _ = tell.send(waiting.write(&chunk, &[7; 16]).unwrap());
+        });
+        sink.cancel();
+        assert_eq!(told.recv_timeout(std::time::Duration::from_secs(60)), Ok(false));
+    }
 }

@@ -331,6 +331,8 @@ mod tests {
             assert_eq!(bar.position(), 16);
             assert!(stream.step(&mut memory, &syncs).unwrap());
             assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
+            stream.sync();
+            assert_eq!(bar.position(), 32);
             stream.work(&mut memory, &syncs);
             assert_eq!(bar.position(), 48);
             let (job, outcome) = outcomes.recv().unwrap();
@@ -341,6 +343,33 @@ mod tests {
             stream.sync();
             assert_eq!(bar.position(), 48);
         }
+    }
+
+    /// What goes to a device cannot be synced: it is there when it is written.
+    #[cfg(unix)]
+    #[test]
+    fn the_bar_hears_at_once_of_what_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/null", folder.path().join("out")).unwrap();
+        let (stream, _outcomes, bar) = three_chunks(folder.path(), &ECB);
+        let (syncs, to_sync) = mpsc::channel();
+        assert!(stream.step(&mut Memory::new(cpu(), 16, Gate::default()), &syncs).unwrap());
+        assert_eq!(bar.position(), 16);
+        assert!(to_sync.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_file_is_synced_after_as_many_bytes_or_some_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (stream, _outcomes, _) = three_chunks(folder.path(), &ECB);
+        let chunk = Chunk { index: 0, offset: 0, length: 16, to: 0, before: None, last: false };
+        for _ in 0..2 {
+            assert_eq!(stream.count(&chunk, SYNC_BYTES - 1), (false, false));
+            assert_eq!(stream.count(&chunk, 1), (false, true));
+        }
+        assert_eq!(stream.count(&chunk, 1), (false, false));
+        stream.tally().asked_at = Instant::now().checked_sub(SYNC_TIME);
+        assert_eq!(stream.count(&chunk, 1), (false, true));
     }
 
     /// The first failure ends the stream; the other workers leave, and nothing is left.
