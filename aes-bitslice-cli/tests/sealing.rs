@@ -167,7 +167,6 @@ fn a_passphrase_file_that_is_no_plain_text_is_refused() {
     }
 }
 
-/// By whatever name it is called.
 #[test]
 fn a_file_of_a_secret_has_at_most_1_mib() {
     let folder = folder(100);
@@ -179,6 +178,7 @@ fn a_file_of_a_secret_has_at_most_1_mib() {
     assert!(fail(&folder, "seal -q --passphrase-file large -o other data", 3).contains("too large"));
 }
 
+/// By whatever name it is called.
 #[test]
 fn standard_input_is_not_both_secret_and_data() {
     let folder = folder(100);
