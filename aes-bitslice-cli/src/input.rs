@@ -190,10 +190,10 @@ impl Input {
     }
 }
 
-/// Reads until `data` is full or there is no more.
-pub fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
+/// Reads until `data` is full, there is no more, or what was read is the end of it. Returns how many bytes were read.
+pub fn read_to(source: &mut impl Read, data: &mut [u8], is_end: impl Fn(&[u8]) -> bool) -> io::Result<usize> {
     let mut length = 0;
-    while length < data.len() {
+    while length < data.len() && !is_end(&data[..length]) {
         match source.read(&mut data[length..]) {
             Ok(0) => break,
             Ok(read) => length += read,
@@ -202,6 +202,11 @@ pub fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> 
         }
     }
     Ok(length)
+}
+
+/// Reads until `data` is full or there is no more.
+pub fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
+    read_to(source, data, |_| false)
 }
 
 /// How many bytes a file has, if known beforehand: files in /proc have some, but their length is 0.

@@ -12,12 +12,14 @@ pub use other::Terminal;
 #[cfg(unix)]
 mod unix {
     use std::fs::File;
-    use std::io::{self, ErrorKind, Read, Write};
+    use std::io::{self, ErrorKind, Write};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use nix::sys::termios::{FlushArg, InputFlags, LocalFlags, SetArg, Termios, tcflush, tcgetattr, tcsetattr};
     use nix::unistd::{getpgrp, tcgetpgrp};
     use zeroize::Zeroizing;
+
+    use crate::input::read_to;
 
     /// The longest line in bytes, and that of a terminal on macOS; Linux allows four times as many. Both drop the rest.
     const LONGEST: usize = 1 << 10;
@@ -104,18 +106,16 @@ mod unix {
             self.file.write_all(question.as_bytes())?;
             let refuse = |why| Err(io::Error::new(ErrorKind::InvalidData, why));
             let mut line = Zeroizing::new([0; LONGEST]);
-            let mut length = 0;
-            while !line[..length].ends_with(b"\n") {
-                match self.file.read(&mut line[length..]) {
-                    Ok(0) if length < LONGEST => return refuse("the input ended before Enter was typed"),
-                    Ok(0) => return refuse("what was typed is too long"),
-                    Ok(read) => length += read,
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            let length = read_to(&mut self.file, &mut line[..], |read| read.ends_with(b"\n"))?;
+            let Some(typed) = line[..length].strip_suffix(b"\n") else {
+                return refuse(if length < LONGEST {
+                    "the input ended before Enter was typed"
+                } else {
+                    "what was typed is too long"
+                });
+            };
             // Bytes that are not text get no replacement: different bytes would become one passphrase.
-            let Ok(text) = std::str::from_utf8(&line[..length - 1]) else {
+            let Ok(text) = std::str::from_utf8(typed) else {
                 return refuse("what was typed is not text in UTF-8");
             };
             if text.contains(char::is_control) {

@@ -86,16 +86,16 @@ impl Asking {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// Its state, in the system's letters: `T` is stopped.
-    fn state(&self) -> char {
-        state(&self.id().to_string())
+    /// What its process started.
+    fn started(&self) -> Vec<String> {
+        let id = self.id();
+        let started = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        started.split_whitespace().map(String::from).collect()
     }
 
     /// Whether all that its process started is stopped.
     fn has_stopped(&self) -> bool {
-        let id = self.id();
-        let started = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        started.split_whitespace().all(|process| state(process) == 'T')
+        self.started().iter().all(|process| state(process) == Some('T'))
     }
 
     /// Waits until it has ended, after which the terminal shows what is typed, and has no earlier input left for the shell.
@@ -113,10 +113,10 @@ impl Asking {
     }
 }
 
-/// The state of the process with this number.
-fn state(process: &str) -> char {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
+/// The state of the process with this number, in the system's letters: `T` is stopped, `Z` has ended.
+fn state(process: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat[stat.rfind(')')? + 2..].chars().next()
 }
 
 fn until(condition: impl Fn() -> bool) {
@@ -257,6 +257,26 @@ fn ctrl_z_stops_it_and_it_asks_again() {
     assert!(common::bytes(open.current_dir(&folder), b"") == common::message(100));
 }
 
+/// It leaves the terminal to the shell, which has it: the system would stop it if it did not.
+#[test]
+fn in_the_background_a_signal_ends_it() {
+    let folder = folder();
+    let jobs = "exec setsid -c sh -mc '\"$0\" seal -q --passphrase -o sealed data; read line' \"$0\"";
+    let asking = Asking::start_by(&folder, jobs);
+    asking.type_in(b"abc\x1a");
+    until(|| asking.shows() && asking.has_stopped());
+    let [process] = &asking.started()[..] else { panic!("one process is stopped") };
+    let send = |signal| kill(Pid::from_raw(process.parse().unwrap()), signal);
+    send(Signal::SIGTERM).unwrap();
+    // It is stopped again if it reads before it sees the other signal. The shell may have seen its end before this test does.
+    until(|| {
+        let _ = send(Signal::SIGCONT);
+        matches!(state(process), None | Some('Z'))
+    });
+    asking.type_in(b"line\r");
+    assert_eq!((asking.end().status.success(), names(&folder)), (true, vec!["data".to_string()]));
+}
+
 /// The system stops no process that no shell would wake.
 #[test]
 fn ctrl_z_without_a_shell_shows_nothing() {
@@ -273,7 +293,7 @@ fn a_process_that_was_stopped_asks_again() {
     let folder = folder();
     let mut asking = Asking::start(&folder, "", "seal -q --passphrase -o sealed data");
     kill(asking.id(), Signal::SIGSTOP).unwrap();
-    until(|| asking.state() == 'T');
+    until(|| state(&asking.id().to_string()) == Some('T'));
     // As some shells do with the terminal of a stopped process.
     let mut shown = tcgetattr(&asking.terminal.slave).unwrap();
     shown.local_flags.insert(LocalFlags::ECHO);
