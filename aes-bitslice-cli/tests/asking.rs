@@ -54,7 +54,8 @@ impl Asking {
     /// Types the passphrase, and once more when it is asked for that, and waits until it has ended.
     fn told(mut self, passphrase: &[u8], again: &[u8]) -> Output {
         self.type_in(passphrase);
-        self.wait_for_prompt("The same again: ");
+        let shown = self.wait_for_prompt("The same again: ");
+        assert_eq!(shown, b"\r\nThe same again: ", "Enter is shown, and nothing else");
         self.type_in(again);
         self.end()
     }
@@ -64,7 +65,8 @@ impl Asking {
         tcgetattr(&self.terminal.slave).unwrap().local_flags.contains(LocalFlags::ECHO)
     }
 
-    fn wait_for_prompt(&mut self, prompt: &str) {
+    /// Returns what is shown up to its end.
+    fn wait_for_prompt(&mut self, prompt: &str) -> Vec<u8> {
         let mut terminal = File::from(self.terminal.master.try_clone().unwrap());
         let mut shown = Vec::new();
         while !shown.ends_with(prompt.as_bytes()) {
@@ -76,6 +78,7 @@ impl Asking {
             terminal.read_exact(&mut byte).unwrap();
             shown.push(byte[0]);
         }
+        shown
     }
 
     fn type_in(&self, keys: &[u8]) {

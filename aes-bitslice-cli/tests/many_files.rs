@@ -134,6 +134,17 @@ fn what_is_there_does_not_keep_the_others() {
     assert!(folder.read("in/0") == message(100), "the input was replaced");
 }
 
+/// Which is not replaced, and cannot be: it has no name of its own.
+#[test]
+fn a_file_that_is_open_already_is_no_output() {
+    let output = command(&folder(&[100, 200]), "encrypt --mode ctr --force --out-dir /dev/fd", "in").output().unwrap();
+    let open = |n| format!("`in/{n}`: `/dev/fd/{n}` is a file that is open already; use another folder");
+    assert_eq!(
+        (output.status.code(), errors(&output)),
+        (Some(4), vec![open(0), open(1), "2 of 2 files failed".into()])
+    );
+}
+
 /// A GPU that is lost at a byte that the short files do not have.
 #[test]
 fn an_engine_that_fails_in_one_file() {
