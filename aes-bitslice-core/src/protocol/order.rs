@@ -72,7 +72,8 @@ mod tests {
             &|_| 7,
         ];
         for (i, length) in lengths.iter().enumerate() {
-            for count in [0, 1, 2, 3, 100, 5000] {
+            // Miri takes too long for the last.
+            for count in [0, 1, 2, 3, 100].into_iter().chain((!cfg!(miri)).then_some(5000)) {
                 let order = Order::longest_first(count, |n| length(n as u64)).unwrap();
                 let mut expected: Vec<usize> = (0..count).collect();
                 expected.sort_by_key(|&n| std::cmp::Reverse(length(n as u64)));

@@ -340,15 +340,17 @@ mod tests {
     /// A panic on one thread, whenever it happens, ends the call for all, and propagates out of it.
     #[test]
     fn a_panic_ends_the_call() {
+        // For Miri, which takes long for a chunk, fewer.
+        let chunks = if cfg!(miri) { 200 } else { 2000 };
         for which in [1, 2, 9] {
             for at_start in [true, false] {
                 let given = AtomicUsize::new(0);
                 let panicking =
                     Fake { fails: Some((which, at_start)), panics: true, counts: Some(&given), ..Fake::default() };
                 let devices = [panicking, slow_after(&given, which)];
-                let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
+                let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * chunks, 16));
                 assert!(std::panic::catch_unwind(call).is_err(), "chunk {which}");
-                assert!(devices[1].given.load(Ordering::SeqCst) < 1900, "chunk {which}");
+                assert!(devices[1].given.load(Ordering::SeqCst) < chunks * 19 / 20, "chunk {which}");
             }
         }
     }
