@@ -278,6 +278,7 @@ pub(crate) fn finish<E: Tagging<Results>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::ranges::Rules;
 
     /// Of a shorter tag the bytes count that it has, and of those every bit.
     #[test]
@@ -307,6 +308,20 @@ mod tests {
         assert!(opened(&[]).all().is_ok() && matches!(opened(&[3]).all(), Err(Error::Unauthenticated)));
         let some = opened(&[1, 3]);
         assert_eq!([0, 1, 2, 3, 4].map(|n| some.is_authentic(n)), [true, false, true, false, true]);
+    }
+
+    #[test]
+    fn messages_with_data_need_a_part() {
+        let rules = Rules { what: "message", ascending: true, longest: 100 };
+        let results = |byte| Results::of(vec![[byte; 16]], None).ok();
+        let finished = |bytes, parts| {
+            let messages = Placed::of(1, |_| Some(0..bytes), &rules).unwrap();
+            finish(&SideBySide, &messages, parts, || results(7))
+        };
+        assert!(finished(0, vec![]).is_ok_and(|tags| tags == [[7; 16]]));
+        assert!(finished(100, vec![results(8)]).is_ok_and(|tags| tags == [[8; 16]]));
+        assert!(matches!(finished(100, vec![]), Err(Error::PartsDoNotAdjoin { .. })));
+        assert!(matches!(finished(100, vec![None]), Err(Error::OutOfHostMemory { .. })));
     }
 
     #[test]
