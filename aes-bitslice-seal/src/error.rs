@@ -143,6 +143,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_follows_the_data_may_be_the_reason() {
+        for (error, may_be) in [
+            (Error::CutOff("it ends early"), true),
+            (Error::CutOff(NO_HEADER), false),
+            (Error::Damaged { index: 0 }, true),
+            (Error::NoKeyOpens, true),
+            (Error::WrongKey, false),
+        ] {
+            assert_eq!(error.may_be_of_what_follows(), may_be, "{error}");
+        }
+    }
+
+    #[test]
     fn what_to_do_is_said_where_the_system_starts_no_thread() {
         let said = |kind: io::ErrorKind| Error::Thread(kind.into()).to_string();
         assert!(said(io::ErrorKind::WouldBlock).contains("raise a limit, such as `ulimit -u`"));
