@@ -190,7 +190,7 @@ impl Input {
     }
 }
 
-/// Reads until `data` is full, there is no more, or what was read is the end of it. Returns how many bytes were read.
+/// Reads until `data` is full, there is no more, or `is_end` says so of what was read. Returns how many bytes were read.
 pub fn read_to(source: &mut impl Read, data: &mut [u8], is_end: impl Fn(&[u8]) -> bool) -> io::Result<usize> {
     let mut length = 0;
     while length < data.len() && !is_end(&data[..length]) {

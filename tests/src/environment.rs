@@ -17,7 +17,7 @@ pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
 /// Proves the stored kernels in every case, and finds all faults that are prepared; otherwise in a sample. Any value but `1` is a
-/// part of names of kernels: `every_stored_kernel` of `every_length` proves [these](proves) alone.
+/// part of names of kernels: `every_stored_kernel` and `stolen` of `every_length` prove [these](proves) alone.
 pub const PROOFS: &str = "AES_BITSLICE_PROOFS";
 /// Tries every mutant of the printed kernels, some 8,000; otherwise a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";

@@ -205,12 +205,13 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// A new file in tmpfs; `None`, and a message past the test harness, if there is no tmpfs.
-    fn file_in_memory() -> Option<File> {
-        let is_tmpfs = rustix::fs::statfs("/dev/shm").is_ok_and(|info| info.f_type as u32 == TMPFS);
-        let file = if is_tmpfs { tempfile::tempfile_in("/dev/shm").ok() } else { None };
+    /// A new file in tmpfs; `None`, and a message past the test harness, if there is no tmpfs, or no room for these bytes.
+    fn file_in_memory(bytes: u64) -> Option<File> {
+        let has_room = rustix::fs::statfs("/dev/shm")
+            .is_ok_and(|info| info.f_type as u32 == TMPFS && info.f_bavail * info.f_bsize as u64 >= bytes);
+        let file = if has_room { tempfile::tempfile_in("/dev/shm").ok() } else { None };
         if file.is_none() {
-            let _ = writeln!(io::stderr(), "SKIPPED: no file is mapped: there is no tmpfs at /dev/shm to make it in");
+            let _ = writeln!(io::stderr(), "SKIPPED: no file is mapped: no tmpfs at /dev/shm has {bytes} bytes for it");
         }
         file
     }
@@ -218,7 +219,7 @@ mod tests {
     /// Chunks that begin and end within pages, written by several threads in any order.
     #[test]
     fn chunks_of_pages_come_together() {
-        let Some(mut file) = file_in_memory() else { return };
+        let Some(mut file) = file_in_memory(1 << 20) else { return };
         let data: Vec<u8> = (0..100_003_u32).map(|at| (at * 7 / 8) as u8).collect();
         let mapped = Mapped::new(Arc::new(file.try_clone().unwrap()), data.len() as u64);
         let chunks: Vec<(usize, &[u8])> = data.chunks(1001).enumerate().collect();
@@ -243,13 +244,15 @@ mod tests {
     #[test]
     fn the_last_step_ends_where_the_file_does() {
         use std::os::unix::fs::MetadataExt;
-        let Some(file) = file_in_memory() else { return };
+        // More than it takes, for the other tests.
+        let Some(file) = file_in_memory(6 * STEP) else { return };
         let mapped = Mapped::new(Arc::new(file.try_clone().unwrap()), STEP + 1);
         assert!(mapped.write_all_at(&[1], STEP).unwrap());
         let metadata = file.metadata().unwrap();
         assert_eq!(metadata.len(), STEP + 1);
-        let is_mapped =
-            || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&format!(" {} ", metadata.ino()));
+        let device = metadata.dev();
+        let place = format!(" {:02x}:{:02x} {} ", rustix::fs::major(device), rustix::fs::minor(device), metadata.ino());
+        let is_mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&place);
         assert!(is_mapped());
         drop(mapped);
         assert!(!is_mapped());
@@ -258,7 +261,7 @@ mod tests {
     /// Most of it is not allocated by then.
     #[test]
     fn what_is_finished_grows_no_longer() {
-        let Some(file) = file_in_memory() else { return };
+        let Some(file) = file_in_memory(6 * STEP) else { return };
         let mapped = Mapped::new(Arc::new(file), 8 * STEP);
         mapped.finish();
         assert!(!mapped.shared.lock().is_growing);
@@ -266,7 +269,7 @@ mod tests {
 
     #[test]
     fn what_is_cancelled_is_to_be_written_otherwise() {
-        let Some(file) = file_in_memory() else { return };
+        let Some(file) = file_in_memory(1 << 20) else { return };
         let mapped = Mapped::new(Arc::new(file), 1 << 20);
         assert!(mapped.mapping.is_some() && mapped.write_all_at(&[1; 16], 0).unwrap());
         mapped.cancel();

@@ -147,7 +147,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn who_waits_to_write_is_woken() {
+    fn who_waits_to_write_is_told_that_the_others_have_ended() {
         let target = Target::check(Some(std::path::Path::new("/dev/null")), None, Options::default()).unwrap();
         let sink = Arc::new(Sink::new(&target.open().unwrap(), &[], None).unwrap());
         let (tell, told) = std::sync::mpsc::channel();
