@@ -1,6 +1,6 @@
 //! Where a key comes from: a file, standard input or an environment variable. Every copy made here is wiped.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 
 use aes_bitslice_runtime::{Key, Keys};
@@ -88,6 +88,9 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
+    }
+    if file.is_terminal() {
+        return Err(refuse(text::TYPED));
     }
     // One byte more than a key can have shows that a file is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
 
@@ -243,6 +243,9 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
+    }
+    if file.is_terminal() {
+        return Err(refuse(text::TYPED));
     }
     if !quiet && let Some(exposed) = exposure(&name, &metadata, is_standard_input) {
         warn(&exposed);

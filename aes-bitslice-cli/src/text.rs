@@ -3,6 +3,9 @@
 
 use std::path::Path;
 
+/// Why a secret is not read from a terminal.
+pub const TYPED: &str = "it is a terminal, which would show the secret that is typed; use a pipe or a file";
+
 /// Why these bytes are not plain text; `None` if they may be.
 pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
     const UTF_16: &str =

@@ -310,6 +310,23 @@ fn a_process_that_was_stopped_asks_again() {
     assert!(asking.told(b"abc\r", b"abc\r").status.success());
 }
 
+/// Whoever looks on would see it.
+#[test]
+fn no_secret_is_typed_where_it_shows() {
+    let folder = folder();
+    let terminal = openpty(None, None).unwrap();
+    for option in ["-k", "--passphrase-file", "--keyset"] {
+        let format = if option == "--keyset" { "--format tink" } else { "" };
+        let mut seal = program(&format!("seal {option} - {format} -o sealed data"));
+        seal.current_dir(&folder).stdin(terminal.slave.try_clone().unwrap()).stderr(Stdio::piped());
+        let mut child = seal.spawn().unwrap();
+        wait_to_end(&mut child);
+        let output = child.wait_with_output().unwrap();
+        assert!(said(&output).contains("it is a terminal, which would show the secret"), "{output:?}");
+        assert_eq!((output.status.code(), names(&folder)), (Some(3), vec!["data".to_string()]));
+    }
+}
+
 /// A key goes into a file or a pipe, and is never shown.
 #[test]
 fn a_key_is_not_written_to_a_terminal() {
