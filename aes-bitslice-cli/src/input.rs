@@ -190,25 +190,6 @@ impl Input {
     }
 }
 
-/// Reads until `data` is full, there is no more, or `is_end` says so of what was read. Returns how many bytes were read.
-pub fn read_to(source: &mut impl Read, data: &mut [u8], is_end: impl Fn(&[u8]) -> bool) -> io::Result<usize> {
-    let mut length = 0;
-    while length < data.len() && !is_end(&data[..length]) {
-        match source.read(&mut data[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
-}
-
-/// Reads until `data` is full or there is no more.
-pub fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
-    read_to(source, data, |_| false)
-}
-
 /// How many bytes a file has, if known beforehand: files in /proc have some, but their length is 0.
 pub fn length(metadata: &Metadata) -> Option<u64> {
     (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
-use crate::input::read_up_to;
+use crate::filled::read_up_to;
 use crate::{standard, text};
 
 /// The longest possible key file: 128 hexadecimal digits and a line end of two bytes.

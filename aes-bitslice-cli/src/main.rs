@@ -65,6 +65,7 @@ mod crypt;
 mod descriptors;
 mod engine;
 mod error;
+mod filled;
 mod info;
 mod input;
 mod keygen;

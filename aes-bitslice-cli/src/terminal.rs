@@ -19,7 +19,7 @@ mod unix {
     use nix::unistd::{getpgrp, tcgetpgrp};
     use zeroize::Zeroizing;
 
-    use crate::input::read_to;
+    use crate::filled::read_to;
 
     /// The longest line in bytes, and that of a terminal on macOS; Linux allows four times as many. Both drop the rest.
     const LONGEST: usize = 1 << 10;

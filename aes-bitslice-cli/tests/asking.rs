@@ -310,7 +310,7 @@ fn a_process_that_was_stopped_asks_again() {
     assert!(asking.told(b"abc\r", b"abc\r").status.success());
 }
 
-/// Whoever looks on would see it.
+/// A key, keyset or passphrase's file is refused on a terminal, whose screen would show it: exit code 3, and no output.
 #[test]
 fn no_secret_is_typed_where_it_shows() {
     let folder = folder();

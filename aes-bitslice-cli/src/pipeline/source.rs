@@ -10,7 +10,8 @@ use super::memory::Memory;
 use super::positional::read_exact_at;
 use crate::chunk::{BLOCK, Chunk, Cut};
 use crate::error::{Error, Exit, Result};
-use crate::input::{Input, read_up_to};
+use crate::filled::read_up_to;
+use crate::input::Input;
 
 /// An input in chunks, or what takes its place if nothing is read.
 pub struct Source {
